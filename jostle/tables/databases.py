@@ -31,6 +31,8 @@ ROWS = "jostle_rows"
 """What the rows of a query are called in another around it."""
 CALLED = re.compile(r'([A-Za-z_][A-Za-z0-9_$]*)"?\(')
 """A function's name before what it is called with."""
+QUOTED = re.compile(r"'(?:[^']|'')*'|--[^\n]*|/\*.*?\*/", re.DOTALL)
+"""Texts and remarks."""
 Batch = tuple[list[Cells], int]
 
 
@@ -53,10 +55,12 @@ class Database(ABC):
     place: str
     """Where it is, without whatever opens it."""
     file: Path | None = None
+    close: Callable[[], object]
+    """Ends the connection before this object goes."""
 
     def _closed_at_last(self, connection: Any) -> Any:
         """The connection, which ends with this object."""
-        weakref.finalize(self, _close, connection)
+        self.close = weakref.finalize(self, _close, connection)
         return connection
 
     @abstractmethod
@@ -89,10 +93,13 @@ def is_database(text: object) -> bool:
     return isinstance(text, str) and text.partition("://")[0].lower() in KINDS and "://" in text
 
 
+def file_of(url: str) -> Path | None:
+    """The file of a URL that says of one."""
+    return None if KINDS[url.partition("://")[0].lower()] is PostgreSQL else _file(url)
+
+
 def connect(url: str) -> Database:
-    """The database of a URL: postgresql://HOST/NAME, sqlite:///FILE or duckdb:///FILE."""
-    if not is_database(url):
-        raise TableError("that is no database", fix='"postgresql://HOST/NAME", "sqlite:///FILE" or "duckdb:///FILE"')
+    """The database of a URL that says where one is: postgresql://HOST/NAME, sqlite:///FILE or duckdb:///FILE."""
     return KINDS[url.partition("://")[0].lower()](url)
 
 
@@ -116,6 +123,11 @@ def _told(title: str, tell: Callable[[Exception], TableError | None] = lambda _:
     else:
         return
     raise told or TableError(title, why=UNREADABLE, fix="try the query with the database's own tools") from None
+
+
+def _called(text: str) -> set[str]:
+    """The functions that a text calls."""
+    return set(CALLED.findall(QUOTED.sub(" ", text)))
 
 
 NOT_RUN = "the query could not be run"
@@ -231,7 +243,7 @@ class PostgreSQL(Database):
             ((said,),) = self._said(f"EXPLAIN (VERBOSE, COSTS OFF, FORMAT JSON) {query}")
             whole = json.loads(said) if isinstance(said, str) else said
             nodes = list(_nodes(whole[0]["Plan"], "Plans"))
-            called = ", ".join(f"'{name}'" for name in {*CALLED.findall(json.dumps(whole)), "none"})
+            called = ", ".join(f"'{name}'" for name in {*_called(json.dumps(whole)), "none"})
             volatile = self._said(
                 f"SELECT DISTINCT proname::text FROM pg_proc WHERE provolatile = 'v' AND proname IN ({called})"  # noqa: S608 - names
             )
@@ -390,7 +402,7 @@ class DuckDB(Database):
             ).fetchall()
         nodes = [node for root in whole for node in _nodes(root, "children")]
         kinds = [node["name"].strip() for node in nodes]
-        called = {name.lower() for name in CALLED.findall(_with_views(query, named))}  # what a plan may call otherwise
+        called = {name.lower() for name in _called(_with_views(query, named))}  # what a plan may call otherwise
         names = sorted(called & {name for (name,) in every})
         sampled = ["USING SAMPLE"] if any("SAMPLE" in kind for kind in kinds) else []
         mixes = [what for kind in kinds for word, what in DUCKDB_MIXING.items() if word in kind]
@@ -430,7 +442,6 @@ SQLITE_MIXING = {
 }
 """Steps that a query takes, and what it does by them."""
 STOPPING = {"DecrJumpZero", "IfNotZero", "OffsetLimit"}
-NO_WORDS = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
 class SQLite(Database):
@@ -480,6 +491,7 @@ class SQLite(Database):
         """What a query does."""
         with _told(NOT_RUN):
             steps = self._connection.execute(f"EXPLAIN {query}").fetchall()
+            loops = self._connection.execute(f"EXPLAIN QUERY PLAN {query}").fetchall()
             known = self._connection.execute("PRAGMA function_list").fetchall()
             roots = dict(self._connection.execute("SELECT rootpage, tbl_name FROM sqlite_master").fetchall())
             views = self._connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'view'").fetchall()
@@ -496,10 +508,11 @@ class SQLite(Database):
             if kind == "OpenRead" and step[3] in roots
         ]
         text = _with_views(query, ((name.decode(), view.decode()) for name, view in views))
-        words = set(re.findall(r"[a-z]+", NO_WORDS.sub(" ", text).lower()))
+        words = set(re.findall(r"[a-z]+", re.sub(r'"(?:[^"]|"")*"', " ", QUOTED.sub(" ", text)).lower()))
         stops = bool(STOPPING & set(kinds))
         mixes = [SQLITE_MIXING[kind] for kind in kinds if kind in SQLITE_MIXING]
-        mixes += ["joins"] if len({table for table, _ in tables}) > 1 else []
+        within = [parent for _, parent, _, said in loops if said.startswith((b"SCAN", b"SEARCH"))]
+        mixes += ["joins"] if len(set(within)) < len(within) else []
         mixes += ["reads a table twice"] if len(set(tables)) < len(tables) else []
         mixes += ["takes distinct rows"] if "distinct" in words else []
         mixes += ["asks other rows"] if stops and "limit" not in words else []

@@ -18,6 +18,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from pathlib import Path
 
 import numpy as np
 from attrs import field, frozen
@@ -25,12 +26,12 @@ from attrs import field, frozen
 from jostle.errors import TableError, described
 from jostle.progress import stage
 from jostle.tables.block import Block, Where
-from jostle.tables.databases import Database, connect
+from jostle.tables.databases import Database, Plan, connect, file_of, is_database
 from jostle.tables.encode import Cells, Census, encode_block
 from jostle.tables.engines import Folded, Partial, tally_blocks
 from jostle.tables.frames import check_columns
 from jostle.tables.kernels import Counts, DenseKernel, Marks, SparseCounts, SparseKernel, Sums
-from jostle.tables.number_kernels import Moments, NumberSum, Products, Ranks
+from jostle.tables.number_kernels import Moments, NumberSum, Ranks
 from jostle.tables.pools import Stack
 from jostle.tables.schema import Schema
 from jostle.tables.sources import MOST_PARTS, SPILLED_BYTES, KeptSource, ReadSource
@@ -39,6 +40,20 @@ EACH_OF_ONE = (
     "each_of_one=True (--each-of-one) is your word that each row of the result is made of one person's data alone, and "
     "that one person has no more of them than the schema's rows_per_person; without persons, that one row makes one"
 )
+
+
+@frozen(eq=False, repr=False)
+class Asked:
+    """What is asked of a database. No repr: what opens it may stand in its URL."""
+
+    database: str
+    text: str
+    each_of_one: bool = False
+
+    @property
+    def file(self) -> Path | None:
+        """The file that it is of, if it is one."""
+        return file_of(self.database)
 
 
 @frozen(eq=False, repr=False)
@@ -134,7 +149,7 @@ def columns_of(kernel: DenseKernel | SparseKernel) -> tuple[str, ...] | None:
     match kernel:
         case Counts(groups):
             return tuple(name for group in groups for name in group)
-        case SparseCounts() | Marks() | Products():
+        case SparseCounts() | Marks():
             return kernel.columns
         case Sums() | NumberSum() | Moments() | Ranks():
             return (kernel.column, *getattr(kernel, "by", ()))
@@ -146,6 +161,11 @@ def columns_of(kernel: DenseKernel | SparseKernel) -> tuple[str, ...] | None:
 
 def open_query(url: str, text: object, schema: Schema, *, each_of_one: bool) -> QuerySource:
     """A query's rows as a source, after a look at what it does."""
+    if not is_database(url):
+        raise TableError(
+            "that is no database",  # and may be a password
+            fix='"postgresql://HOST/NAME", "sqlite:///FILE" or "duckdb:///FILE"',
+        )
     if not isinstance(text, str) or not text.strip():
         raise TableError(
             f"the query is {described(text)}, not a text",
@@ -153,8 +173,18 @@ def open_query(url: str, text: object, schema: Schema, *, each_of_one: bool) -> 
         )
     text = text.strip().rstrip(";").strip()
     database = connect(url)
-    names = database.names(text)
-    plan = database.plan(text)
+    try:
+        names = database.names(text)
+        _check_plan(database.plan(text), each_of_one=each_of_one)
+        check_columns(names, schema.sources, "the query")
+    except BaseException:
+        database.close()  # or it would hold its snapshot as long as somebody looks at the mistake
+        raise
+    query = Query(database, text, names)
+    return QuerySource(query, schema, ReadSource(query, schema))
+
+
+def _check_plan(plan: Plan, *, each_of_one: bool) -> None:
     if plan.limit:
         raise TableError(
             "the query has a LIMIT",
@@ -173,6 +203,3 @@ def open_query(url: str, text: object, schema: Schema, *, each_of_one: bool) -> 
             why="the promise is about rows of its result, and one person's data could be in many of them",
             fix=EACH_OF_ONE,
         )
-    check_columns(names, schema.sources, "the query")
-    query = Query(database, text, names)
-    return QuerySource(query, schema, ReadSource(query, schema))

@@ -67,7 +67,7 @@ def in_postgres(url: str, *statements: str, table: pa.Table | None = None) -> No
     from adbc_driver_postgresql import dbapi  # noqa: PLC0415 - an extra
 
     with dbapi.connect(url, autocommit=True) as connection, connection.cursor() as cursor:
-        for statement in statements:
+        for statement in ("SET lock_timeout = '20s'", *statements):
             cursor.execute(statement)
         if table is not None:
             cursor.execute("DROP TABLE IF EXISTS t CASCADE")
