@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import gc
 import logging
 import subprocess
 import sys
@@ -65,6 +66,7 @@ def told(row: tuple[Any, ...]) -> str:
 @pytest.fixture
 def filled(postgres: str) -> str:
     """Return the URL of a database with the rows above, and settings that would read and write them otherwise."""
+    gc.collect()  # tables of other tests, which hold their snapshots
     in_postgres(
         postgres, "DROP TABLE IF EXISTS t CASCADE", LOOSE, MADE,
         f"INSERT INTO t VALUES {', '.join(map(told, ROWS))}",  # noqa: S608 - the rows above
