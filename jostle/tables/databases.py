@@ -317,7 +317,7 @@ class DuckDB(Database):
         self._duckdb = duckdb
         self.file = _file(url)
         self.place = f"duckdb://{self.file.absolute()}"
-        config = {"autoinstall_known_extensions": "false", "enable_external_access": "false"}
+        config: dict[str, Any] = {"autoinstall_known_extensions": "false", "enable_external_access": "false"}
         with _told(f"{self.file} cannot be opened as a file of DuckDB", self._closed):
             self._connection = self._closed_at_last(duckdb.connect(str(self.file), read_only=True, config=config))
             self._connection.execute("SET TimeZone = 'UTC'")

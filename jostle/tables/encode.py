@@ -283,7 +283,7 @@ def encode_block(
         if census is not None:
             dropped, moved = length - int(np.count_nonzero(here)), int(np.count_nonzero(marked < DROPPED))
             census.count(name, column, dropped=dropped, moved=moved, codes=codes)
-    whose = None if schema.person not in columns else whose_rows(columns[schema.person])
+    whose = None if schema.person is None or schema.person not in columns else whose_rows(columns[schema.person])
     if whose is not None:
         here = whose.codes != NOBODY
         keep &= here

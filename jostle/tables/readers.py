@@ -16,11 +16,12 @@ import csv
 import hashlib
 import io
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -233,6 +234,8 @@ class RowFile:
     """What the file was like when it was opened; None for one that is only looked at."""
     groups: tuple[int, ...] | None = None
     """Of a Parquet file, the row groups that are read; None for all."""
+    index: tuple[object, ...] = ()
+    """Rows of files are called by nothing."""
 
     @property
     def columns(self) -> tuple[object, ...]:
@@ -278,6 +281,28 @@ class RowFile:
             why="a row that is at another place by now could count twice",
             fix="open it again, once nobody writes to it",
         )
+
+
+SCAN = re.compile(r"Parquet SCAN \[([^\],]+)\]\nPROJECT (?:\*|\d+)/\d+ COLUMNS(?:\nESTIMATED ROWS: \d+)?")
+"""What Polars says of a lazy frame that is no more than a file."""
+
+
+def scanned_file(frame: Any) -> RowFile | None:
+    """The file that a lazy frame of Polars is no more than, which is read as all files are; None for other frames.
+
+    Polars unpacks far ahead of whoever reads its batches.
+    """
+    polars = sys.modules.get("polars")
+    if polars is None or not isinstance(frame, polars.LazyFrame):
+        return None
+    try:
+        plan, names = SCAN.fullmatch(frame.explain().strip()), tuple(frame.collect_schema().names())
+    except Exception:  # noqa: BLE001 - a library's own; it is said where the frame is computed
+        return None
+    path = Path(plan[1]).absolute() if plan is not None else None
+    if path is None or not path.is_file() or path.suffix.lower() not in PARQUET_ENDINGS or header(path) != names:
+        return None
+    return RowFile(path, state_of(path))
 
 
 def open_file(path: Path, schema: Schema) -> ReadSource:

@@ -150,7 +150,7 @@ class Table:
 
     @classmethod
     def _of(cls, frame: Any, schema: Schema, made_of: Iterable[object]) -> Table:
-        census, reader = Census(), frames.frame_reader(frame)
+        census, reader = Census(), readers.scanned_file(frame) or frames.frame_reader(frame)
         frames.check_columns(reader.columns, schema.sources, "the frame", index=reader.index)
         return cls(ReadSource(reader, schema).kept(census), lambda: census, made_of)
 

@@ -22,7 +22,9 @@ QUERY = ("--query", "SELECT who, ill FROM t", "--schema", "visits.toml", "--epsi
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Return what runs a command in a folder with a schema of visits, and a program that counts them."""
     jostle.Schema({"ill": jostle.Categorical(["no", "yes"])}).write(tmp_path / "visits.toml")
-    (tmp_path / "count.jst").write_text('def answer(db):\n    return noisyCount(select count() from db where ill == "yes")\n')
+    (tmp_path / "count.jst").write_text(
+        'def answer(db):\n    return noisyCount(select count() from db where ill == "yes")\n'
+    )
     monkeypatch.chdir(tmp_path)
     return lambda *words: ran(monkeypatch, capsys, *words)
 

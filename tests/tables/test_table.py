@@ -129,6 +129,9 @@ def ways_in(columns: dict[str, list[Any]], folder: Path, postgres: str) -> Itera
     for path in files.iterdir():
         for stream in (False, True):
             yield f"{path.name} {stream}", Table.read(path, WAYS_SCHEMA, stream=stream)
+    scan = pl.scan_parquet(files / "t.parquet")
+    yield "a scan", Table.from_frame(scan, WAYS_SCHEMA)
+    yield "a scan and more", Table.from_frame(scan.filter(pl.lit(value=True)).with_columns(d=pl.col("b")), WAYS_SCHEMA)
     texts = pc.replace_substring(parts["a"], "\x00", "?")  # which PostgreSQL has in no text; it is not declared either
     in_postgres(postgres, table=parts.set_column(0, "a", texts))
     rows = [
