@@ -17,7 +17,7 @@ from jostle.interrupts import interrupts_ignored
 
 if TYPE_CHECKING:
     from jostle.lang.outcomes import Outcome
-    from jostle.tables.queries import Asked
+    from jostle.tables.queries import OwnQuery
 
 
 app = typer.Typer(add_completion=False)
@@ -158,15 +158,15 @@ def run(  # noqa: PLR0917 - a command's options
         raise problem
 
 
-def _private_data(data: str | None, query: str | None, *, each_of_one: bool) -> Path | Asked | None:
+def _private_data(data: str | None, query: str | None, *, each_of_one: bool) -> Path | OwnQuery | None:
     """The file, or the query of a database, that the command line names."""
     from jostle.tables.databases import is_database
-    from jostle.tables.queries import Asked
+    from jostle.tables.queries import OwnQuery
 
     if is_database(data) and data is not None:
         if query is None:
             raise ChoiceError("nothing is asked of the database", fix='--query "select age, ward from visits"')
-        return Asked(data, query, each_of_one)
+        return OwnQuery(data, query, each_of_one)
     if query is not None:
         raise ChoiceError("--query is asked of a database", fix="--data postgresql://HOST/NAME, or leave --query out")
     return None if data is None else Path(data)

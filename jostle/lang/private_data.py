@@ -15,7 +15,7 @@ from jostle.privacy.account import TableFacts
 from jostle.privacy.opening import Recognised, Where, at_vault, check_account, recognise, vault_of_people
 from jostle.tables.arrays import GRID_ENDING, read_array
 from jostle.tables.origins import RowOrigin, take_as_private
-from jostle.tables.queries import Asked
+from jostle.tables.queries import OwnQuery
 from jostle.tables.schema import Schema
 from jostle.tables.table import Table
 
@@ -30,15 +30,15 @@ class PrivateData:
     """None for a query of a database that is no file."""
     declared: Schema | None
     """None for a grid of counts, whose shape says it."""
-    asked: Asked | None = None
+    asked: OwnQuery | None = None
 
     @classmethod
-    def at(cls, data: Path | Asked, schema: Path | None, persons: Mapping[str, Any] | None = None) -> PrivateData:
+    def at(cls, data: Path | OwnQuery, schema: Path | None, persons: Mapping[str, Any] | None = None) -> PrivateData:
         """The private data in a file or of a query: a grid of counts in .npy, or rows with a schema, and whose.
 
         From now on nothing in this process reads that file as public.
         """
-        path = data.file if isinstance(data, Asked) else data
+        path = data.file if isinstance(data, OwnQuery) else data
         if path is not None and not is_regular(path):
             if path.is_dir():
                 raise JostleError(f"{path} is a folder, not a file", fix="name a file in it")
@@ -56,7 +56,7 @@ class PrivateData:
                 fix="--schema FILE.toml; jostle schema infer PUBLIC.csv writes one from public data of the same kind",
             )
         declared = Schema.read(schema).with_persons(**(persons or {}))
-        return cls(path, declared, data if isinstance(data, Asked) else None)
+        return cls(path, declared, data if isinstance(data, OwnQuery) else None)
 
     @property
     def facts(self) -> TableFacts:

@@ -37,7 +37,7 @@ Batch = tuple[list[Cells], int]
 
 
 @frozen
-class Plan:
+class QueryPlan:
     """What a query does beside reading rows one by one."""
 
     limit: bool = False
@@ -79,7 +79,7 @@ class Database(ABC):
         """
 
     @abstractmethod
-    def plan(self, query: str) -> Plan:
+    def plan(self, query: str) -> QueryPlan:
         """What a query does."""
 
 
@@ -237,7 +237,7 @@ class PostgreSQL(Database):
                 for batch in reader:
                     yield batch.columns, batch.num_rows
 
-    def plan(self, query: str) -> Plan:
+    def plan(self, query: str) -> QueryPlan:
         """What a query does."""
         with _told(NOT_RUN):
             ((said,),) = self._said(f"EXPLAIN (VERBOSE, COSTS OFF, FORMAT JSON) {query}")
@@ -255,7 +255,7 @@ class PostgreSQL(Database):
         mixes += ["reads a table twice"] if len(set(tables)) < len(tables) else []
         sampled = ["TABLESAMPLE"] if "Sample Scan" in kinds else []
         names = sorted({*sampled, *(name for (name,) in volatile)})
-        return Plan("Limit" in kinds, tuple(names), tuple(dict.fromkeys(mixes)))
+        return QueryPlan("Limit" in kinds, tuple(names), tuple(dict.fromkeys(mixes)))
 
 
 def _form(name: str, kind: pa.DataType) -> str:
@@ -384,7 +384,7 @@ class DuckDB(Database):
         for batch in self._connection.sql(statement).to_arrow_reader(BATCH_ROWS):
             yield batch.columns, batch.num_rows
 
-    def plan(self, query: str) -> Plan:
+    def plan(self, query: str) -> QueryPlan:
         """What a query does: as it is written, since what is made of it may have its answer already."""
         with _told(NOT_RUN, self._unmet):
             self._connection.execute("PRAGMA disable_optimizer")
@@ -409,7 +409,7 @@ class DuckDB(Database):
         tables = [str(node["extra_info"]["Table"]) for node in nodes if "Table" in node["extra_info"]]
         mixes += ["reads a table twice"] if len(set(tables)) < len(tables) else []
         limit = any("LIMIT" in kind or "TOP_N" in kind for kind in kinds)
-        return Plan(limit, (*sampled, *names), tuple(dict.fromkeys(mixes)))
+        return QueryPlan(limit, (*sampled, *names), tuple(dict.fromkeys(mixes)))
 
 
 def _with_views(query: str, named: Iterable[tuple[str, str]]) -> str:
@@ -487,7 +487,7 @@ class SQLite(Database):
             while rows := cursor.fetchmany(BATCH_ROWS):
                 yield [_typed(cells) for cells in zip(*rows, strict=True)], len(rows)
 
-    def plan(self, query: str) -> Plan:
+    def plan(self, query: str) -> QueryPlan:
         """What a query does."""
         with _told(NOT_RUN):
             steps = self._connection.execute(f"EXPLAIN {query}").fetchall()
@@ -517,7 +517,7 @@ class SQLite(Database):
         mixes += ["takes distinct rows"] if "distinct" in words else []
         mixes += ["asks other rows"] if stops and "limit" not in words else []
         volatile = tuple(sorted(name.decode() for name in called - steady))
-        return Plan(stops and "limit" in words, volatile, tuple(dict.fromkeys(mixes)))
+        return QueryPlan(stops and "limit" in words, volatile, tuple(dict.fromkeys(mixes)))
 
 
 def _typed(cells: tuple[object, ...]) -> Cells:

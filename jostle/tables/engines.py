@@ -217,7 +217,7 @@ class NarrowedSource:
         return self.rows.tally(viewed(kernel, ReadBy(self.schema)), where)
 
 
-class View(Protocol):
+class RowView(Protocol):
     """Another look at rows: at some of them, at more columns, or by public facts of its own. It goes to workers."""
 
     def facts(self, schema: Schema) -> Schema:
@@ -242,7 +242,7 @@ class ReadBy:
         return block
 
 
-def viewed(kernel: DenseKernel | SparseKernel, view: View) -> DenseKernel | SparseKernel:
+def viewed(kernel: DenseKernel | SparseKernel, view: RowView) -> DenseKernel | SparseKernel:
     """A kernel that is shown another view of every block."""
     return SparseViewed(kernel, view) if isinstance(kernel, SparseKernel) else Viewed(kernel, view)
 
@@ -252,7 +252,7 @@ class Viewed(DenseKernel):
     """A dense kernel that is shown a view."""
 
     kernel: DenseKernel
-    view: View
+    view: RowView
 
     @property
     def of_persons(self) -> bool:
@@ -281,7 +281,7 @@ class SparseViewed(SparseKernel):
     """The same for a kernel of which occupied cells alone are held."""
 
     kernel: SparseKernel
-    view: View
+    view: RowView
 
     def cells(self, schema: Schema) -> int:
         """Number of cells, occupied or not."""

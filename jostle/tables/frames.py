@@ -109,7 +109,7 @@ class Columns:
     @property
     def identity(self) -> bytes:
         """A hash of all cells: the same whatever columns are called, in any order, and of any type of numbers."""
-        marks = Marks()
+        marks = CellMarks()
         marks.add([read() for _, read in self.found], self.length)
         return marks.identity
 
@@ -143,7 +143,7 @@ class Stream:
     """Starts it, with columns of these names."""
     index: tuple[object, ...] = ()
     size: int = 0
-    marks: list[Marks] = field(factory=list)
+    marks: list[CellMarks] = field(factory=list)
     """Of the cells that were read."""
 
     @property
@@ -159,7 +159,7 @@ class Stream:
     ) -> Iterator[tuple[Mapping[str, Cells], int]]:
         """Yield some rows after the other."""
         check_columns(self.columns, names, "the frame")
-        self.marks.append(marks := Marks())
+        self.marks.append(marks := CellMarks())
         with guarded(f"the {self.kind} could not be computed"), stage(f"reading the {self.kind}") as said:
             for batch in self.open(names):
                 cells = {name: batch.column(name) for name in names}
@@ -226,7 +226,7 @@ def _lazily(frame: Any) -> Iterator[pa.RecordBatch]:
         yield from pa.RecordBatchReader.from_stream(frame)
 
 
-class Marks:
+class CellMarks:
     """Hashes of columns, cell by cell: the same in whatever batches cells come, whole numbers or floats."""
 
     def __init__(self) -> None:

@@ -26,7 +26,7 @@ from attrs import field, frozen
 from jostle.errors import TableError, described
 from jostle.progress import stage
 from jostle.tables.block import Block, Where
-from jostle.tables.databases import Database, Plan, connect, file_of, is_database
+from jostle.tables.databases import Database, QueryPlan, connect, file_of, is_database
 from jostle.tables.encode import Cells, Census, encode_block
 from jostle.tables.engines import Folded, Partial, tally_blocks
 from jostle.tables.frames import check_columns
@@ -43,7 +43,7 @@ EACH_OF_ONE = (
 
 
 @frozen(eq=False, repr=False)
-class Asked:
+class OwnQuery:
     """What is asked of a database. No repr: what opens it may stand in its URL."""
 
     database: str
@@ -57,7 +57,7 @@ class Asked:
 
 
 @frozen(eq=False, repr=False)
-class Query:
+class QueryReader:
     """A query's rows, as of the moment when its table was opened."""
 
     database: Database
@@ -94,7 +94,7 @@ class Query:
 class QuerySource:
     """A query's rows, counted where they are, or read anew for a tally that needs them."""
 
-    query: Query
+    query: QueryReader
     schema: Schema
     rows: ReadSource = field()
     stays_there: bool = True
@@ -180,11 +180,11 @@ def open_query(url: str, text: object, schema: Schema, *, each_of_one: bool) -> 
     except BaseException:
         database.close()  # or it would hold its snapshot as long as somebody looks at the mistake
         raise
-    query = Query(database, text, names)
+    query = QueryReader(database, text, names)
     return QuerySource(query, schema, ReadSource(query, schema))
 
 
-def _check_plan(plan: Plan, *, each_of_one: bool) -> None:
+def _check_plan(plan: QueryPlan, *, each_of_one: bool) -> None:
     if plan.limit:
         raise TableError(
             "the query has a LIMIT",
