@@ -51,6 +51,15 @@ def shared() -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """Start PostgreSQL for as long as the tests last, and return the URL of its database; or skip."""
+    from some_databases import started_postgres  # noqa: PLC0415 - few tests need one
+
+    with started_postgres() as url:
+        yield url
+
+
 @pytest.fixture(autouse=True)
 def fresh_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let each test open its tables as if nobody had opened them before: equal tables share one budget in a process."""

@@ -6,6 +6,7 @@ Each argument of each public name is tried in turn, the others being right, and 
 from __future__ import annotations
 
 import inspect
+import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from functools import cache
@@ -167,6 +168,7 @@ RIGHT: Mapping[str, Mapping[str, Callable[[], Any]]] = {
     "jostle.expressions.Expression.where": {"values": lambda: "f"},
     "jostle.expressions.deviation": {"of": lambda: expressions.cells("age")},
     "jostle.Schema": {"columns": lambda: dict(SCHEMA.columns)},
+    "jostle.Table.query": {"database": lambda: "sqlite:///rows.db", "query": lambda: "SELECT * FROM t"},
     "jostle.Probe.hand": {"settles": lambda: False},
     "jostle.SparseFeatures": {"column": lambda: "text", "words": lambda: ["one", "two"]},
     "jostle.Table.read": {"path": lambda: Path("rows.csv")},
@@ -285,6 +287,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("files")
     ROWS.to_csv(folder / "rows.csv", index=False)
     SCHEMA.write(folder / "rows.toml")
+    with sqlite3.connect(folder / "rows.db") as connection:
+        ROWS.to_sql("t", connection)
+    connection.close()
     (folder / "count.jst").write_text("def answer(db):\n    return noisyCount(db, epsilon)\n", "utf-8")
     model().save(folder / "model.json")
     (folder / "tables").mkdir()

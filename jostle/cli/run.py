@@ -17,6 +17,7 @@ from jostle.interrupts import interrupts_ignored
 
 if TYPE_CHECKING:
     from jostle.lang.outcomes import Outcome
+    from jostle.tables.queries import OwnQuery
 
 
 app = typer.Typer(add_completion=False)
@@ -45,8 +46,21 @@ def run(  # noqa: PLR0917 - a command's options
         str | None, typer.Option(help="The function, Option or choice maker to run; the last free one if left out.")
     ] = None,
     data: Annotated[
-        Path | None, typer.Option(help="Private rows, .csv or .parquet, or a private grid of counts, .npy.")
+        str | None,
+        typer.Option(
+            help="Private rows, .csv or .parquet, a private grid of counts, .npy, or a database: "
+            "postgresql://HOST/NAME, sqlite:///FILE, duckdb:///FILE."
+        ),
     ] = None,
+    query: Annotated[str | None, typer.Option(help="What is asked of the database: a SELECT of yours.")] = None,
+    each_of_one: Annotated[
+        bool,
+        typer.Option(
+            "--each-of-one",
+            help="Your word on a query that joins or aggregates: each row of its result is made of one person's data, "
+            "and a person has no more of them than rows_per_person; without persons, one row makes one.",
+        ),
+    ] = False,
     schema: Annotated[Path | None, typer.Option(help="The public facts about the rows, .toml.")] = None,
     person: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="The column that says whose each row is; as the schema says.")
@@ -92,8 +106,16 @@ def run(  # noqa: PLR0917 - a command's options
 
     said: list[str] = []
     forced = dict(map(_forced, force or []))
-    kept = vault_of(data, vault, no_vault=no_vault)
-    named = {"the program": program, "the private data": data, "the schema": schema, "the vault": kept}
+    private = _private_data(data, query, each_of_one=each_of_one)
+    file = private if isinstance(private, Path | None) else private.file
+    if private is not None and file is None and vault is None and not no_vault:
+        raise ChoiceError(
+            "nobody said where what is spent is remembered",
+            why="no vault can lie beside a database that is no file",
+            fix="--vault FILE, or --no-vault",
+        )
+    kept = vault_of(file, vault, no_vault=no_vault)
+    named = {"the program": program, "the private data": file, "the schema": schema, "the vault": kept}
     if trace is not None:
         check_kept(trace, "--trace", named)
     named |= {"the trace": trace, "the policies": None if policy is None else Path(policy)}
@@ -107,7 +129,7 @@ def run(  # noqa: PLR0917 - a command's options
         done = run_program(
             program,
             entry=entry,
-            data=data,
+            data=private,
             schema=schema,
             persons={"person": person, "rows_per_person": rows_per_person, "people": people},
             epsilon=epsilon,
@@ -134,6 +156,20 @@ def run(  # noqa: PLR0917 - a command's options
             _show_text(done, written, problem)
     if problem is not None:
         raise problem
+
+
+def _private_data(data: str | None, query: str | None, *, each_of_one: bool) -> Path | OwnQuery | None:
+    """The file, or the query of a database, that the command line names."""
+    from jostle.tables.databases import is_database
+    from jostle.tables.queries import OwnQuery
+
+    if is_database(data) and data is not None:
+        if query is None:
+            raise ChoiceError("nothing is asked of the database", fix='--query "select age, ward from visits"')
+        return OwnQuery(data, query, each_of_one)
+    if query is not None:
+        raise ChoiceError("--query is asked of a database", fix="--data postgresql://HOST/NAME, or leave --query out")
+    return None if data is None else Path(data)
 
 
 def vault_of(data: Path | None, vault: Path | None, *, no_vault: bool) -> Path | None:

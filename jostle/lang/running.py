@@ -28,6 +28,7 @@ from jostle.privacy.opening import Where, at_vault, rehearse
 from jostle.privacy.probe import Probe
 from jostle.privacy.vault import FileVault
 from jostle.sites import force
+from jostle.tables.queries import OwnQuery
 from jostle.tables.schema import Schema
 from jostle.tasks import CLASSIFICATION, RANGES, TASKS, UNTOLD, Task, task_of
 from jostle.trace.records import Trace, Trusted
@@ -54,7 +55,7 @@ def run_program(
     path: Path,
     *,
     entry: str | None = None,
-    data: Path | None = None,
+    data: Path | OwnQuery | None = None,
     schema: Path | None = None,
     persons: Mapping[str, Any] | None = None,
     epsilon: str | None = None,

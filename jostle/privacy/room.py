@@ -29,9 +29,9 @@ from jostle.privacy.release import NoisyNumbers
 from jostle.privacy.selection import SELECTIONS, Scored, Selection, best_of, seen_of
 from jostle.tables.block import Where
 from jostle.tables.closed import Closed, Places
-from jostle.tables.engines import NarrowedSource, Partial, RowSource
+from jostle.tables.engines import NarrowedSource, Partial, RowSource, with_fewer
 from jostle.tables.fields import name, names, text, truth, whole, wholes
-from jostle.tables.hashes import Portion, PortionSource, with_fewer
+from jostle.tables.hashes import Portion, PortionSource
 from jostle.tables.kernels import Counts, Kernel
 from jostle.tables.persons import OfPersons
 from jostle.tables.regions import Regions

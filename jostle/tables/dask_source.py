@@ -13,25 +13,18 @@ import numpy as np
 from attrs import evolve, field, frozen
 
 from jostle.errors import TableError
-from jostle.files.content import FileState
+from jostle.files.content import FileState, state_of
 from jostle.progress import unshown
 from jostle.tables.block import Block, Where
 from jostle.tables.encode import Census, counted_columns
 from jostle.tables.engines import Fold, Folded, Partial, added_up, fold_blocks, merge, tally_blocks
-from jostle.tables.frames import check_columns, encode_frame
+from jostle.tables.frames import check_columns, frame_reader
 from jostle.tables.hashes import RowHashes
 from jostle.tables.kernels import DenseKernel, SparseKernel
 from jostle.tables.persons import bounded
-from jostle.tables.readers import (
-    MOST_PARTS,
-    FileSource,
-    by_person,
-    is_parquet,
-    joined_blocks,
-    open_file,
-    row_groups,
-)
+from jostle.tables.readers import RowFile, is_parquet, open_file, row_groups
 from jostle.tables.schema import Schema
+from jostle.tables.sources import MOST_PARTS, ReadSource, by_person, joined_blocks
 
 MERGED_AT_ONCE = 8
 """Partial tallies that one task of the reduction adds up."""
@@ -265,7 +258,7 @@ def connect(address: str, path: Path, schema: Schema) -> DaskSource:
         rows += length
         pieces[-1] = (whole, (*pieces[-1][1], group))
     client = _client(address)
-    blocks = partial(_file_blocks, source.opened)
+    blocks = partial(_file_blocks, state_of(whole))
     kept: list[Any] = []
     if pieces:
         # As a table in memory is encoded when it is opened. Workers that are new load what they need meanwhile.
@@ -292,14 +285,14 @@ def _client(address: str) -> Any:
 
 
 def _frame_blocks(frame: Any, schema: Schema, census: Census | None = None) -> Iterator[Block]:
-    yield encode_frame(frame, schema, census)
+    yield from ReadSource(frame_reader(frame), schema).blocks(census)
 
 
 def _file_blocks(
     opened: FileState | None, piece: tuple[Path, tuple[int, ...]], schema: Schema, census: Census | None = None
 ) -> Iterator[Block]:
     path, groups = piece
-    return FileSource(path, schema, opened).blocks(groups, census)
+    return ReadSource(RowFile(path, opened, groups), schema).blocks(census)
 
 
 Encoded = tuple[tuple[Block, ...], Census, Partial]

@@ -255,15 +255,24 @@ WIDEST_TABLE = 1 << 10
 
 
 def encode_block(
-    columns: Mapping[str, Cells], schema: Schema, length: int, census: Census | None = None, bits: Bits | None = None
+    columns: Mapping[str, Cells],
+    schema: Schema,
+    length: int,
+    census: Census | None = None,
+    bits: Bits | None = None,
+    *,
+    multiplicity: NDArray[np.int64] | None = None,
 ) -> Block:
     """The rows as codes, without those that a column's policy drops; a census counts what became of cells.
 
-    Sparse features are read from the column of texts that the schema names, unless they are given.
+    Sparse features are read from the column of texts that the schema names, unless they are given. Columns that are not
+    there are not in the block either.
     """
     encoded, steps = {}, {}
     keep = np.ones(length, dtype=np.bool_)
     for name, column in schema.columns:
+        if name not in columns:
+            continue
         if isinstance(column, Numeric):
             marked, steps[name] = _encode_numbers(columns[name], column)
         else:
@@ -274,7 +283,7 @@ def encode_block(
         if census is not None:
             dropped, moved = length - int(np.count_nonzero(here)), int(np.count_nonzero(marked < DROPPED))
             census.count(name, column, dropped=dropped, moved=moved, codes=codes)
-    whose = None if schema.person is None else whose_rows(columns[schema.person])
+    whose = None if schema.person is None or schema.person not in columns else whose_rows(columns[schema.person])
     if whose is not None:
         here = whose.codes != NOBODY
         keep &= here
@@ -285,12 +294,11 @@ def encode_block(
         census.dropped += length - int(np.count_nonzero(keep))
         repeats = {name: Repeats.of(columns[name]) for name in schema.identifiers if name in columns}
         census.add(Census(repeats=repeats))
-    if bits is None and schema.features is not None:
-        texts = schema.features.column
+    if bits is None and schema.features is not None and (texts := schema.features.column) in columns:
         bits = schema.features.bits_of(texts_of(columns[texts]))
     narrow = {name: codes.astype(code_type(held(schema[name]))) for name, codes in encoded.items()}
     kept = {name: places for name, places in steps.items() if places is not None}
-    block = Block(narrow, length, bits=bits, steps=kept, whose=whose)
+    block = Block(narrow, length, multiplicity, bits, kept, whose)
     return block if keep.all() else block.rows(np.flatnonzero(keep))
 
 

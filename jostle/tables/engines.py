@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Protocol, Self, TypeVar
 
 import numpy as np
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import TableError
@@ -14,7 +14,7 @@ from jostle.progress import tick
 from jostle.tables.block import Block, Codes, Where, Whose, code_type
 from jostle.tables.features import Bits
 from jostle.tables.kernels import DenseKernel, SparseKernel, SparseTally
-from jostle.tables.persons import bounded
+from jostle.tables.persons import PUBLIC_KEY, bounded
 from jostle.tables.schema import Schema
 
 Partial = NDArray[np.int64] | SparseTally
@@ -211,62 +211,152 @@ class NarrowedSource:
     def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
         """The kernel's tally of all rows that meet the conditions, read by the narrower schema."""
         kernel.cells(self.schema)
-        sparse = isinstance(kernel, SparseKernel)
-        return self.rows.tally(
-            _SparseReadBy(kernel, self.schema) if sparse else _ReadBy(kernel, self.schema),  # type: ignore[arg-type]  # as just seen
-            where,
-        )
+        return self.rows.tally(viewed(kernel, ReadBy(self.schema)), where)
+
+
+class RowView(Protocol):
+    """Another look at rows: at some of them, at more columns, or by public facts of its own. It goes to workers."""
+
+    @property
+    def of_persons(self) -> bool:
+        """Whether all rows of a person have to be there at once."""
+
+    def facts(self, schema: Schema) -> Schema:
+        """The public facts about what is shown."""
+
+    def block(self, block: Block, schema: Schema) -> Block:
+        """What is shown of a block."""
 
 
 @frozen
-class _ReadBy(DenseKernel):
-    """A kernel that goes by a schema of its own. It stands in for one that was looked at under that schema."""
+class ReadBy:
+    """The same rows by another schema. It stands in for one that a kernel was looked at under."""
+
+    own: Schema
+    of_persons = False
+    """Rows are read one by one."""
+
+    def facts(self, schema: Schema) -> Schema:  # noqa: ARG002 - it has its own
+        """That schema."""
+        return self.own
+
+    def block(self, block: Block, schema: Schema) -> Block:  # noqa: ARG002 - as for all views
+        """The block."""
+        return block
+
+
+@frozen
+class FewerRows:
+    """At most so many rows of each person, of those that are held, as a schema says; conditions come last.
+
+    Were these first, as many rows of a person would be read for each of them.
+    """
+
+    own: Schema
+    where: Where
+    of_persons = True
+    """All rows of a person have to be there at once."""
+
+    def facts(self, schema: Schema) -> Schema:
+        """The same: a kernel is asked as of a table."""
+        return schema
+
+    def block(self, block: Block, schema: Schema) -> Block:  # noqa: ARG002 - as for all views
+        """The rows of a block that are read."""
+        return bounded(block, self.own, PUBLIC_KEY).where(self.where)
+
+
+@frozen(eq=False, repr=False)
+class FewerSource:
+    """The rows of a bounded source of which fewer of each person are read."""
+
+    schema: Schema
+    rows: RowSource
+
+    @property
+    def identity(self) -> bytes:
+        """The identity of the rows: they are of the same data."""
+        return self.rows.identity
+
+    def ready(self) -> None:
+        """Refuse where nobody is there to be asked."""
+        self.rows.ready()
+
+    def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
+        """The kernel's tally of those that meet the conditions."""
+        return self.rows.tally(viewed(kernel, FewerRows(self.schema, where)), ())
+
+
+def with_fewer(source: RowSource, schema: Schema) -> RowSource:
+    """The rows of a bounded source of which fewer of each person are read, as many as a schema says."""
+    if isinstance(source, MemorySource):
+        return evolve(source, schema=schema).bounded(PUBLIC_KEY)
+    return FewerSource(schema, source)
+
+
+def viewed(kernel: DenseKernel | SparseKernel, view: RowView) -> DenseKernel | SparseKernel:
+    """A kernel that is shown another view of every block."""
+    return SparseViewed(kernel, view) if isinstance(kernel, SparseKernel) else Viewed(kernel, view)
+
+
+@frozen
+class Viewed(DenseKernel):
+    """A dense kernel that is shown a view."""
 
     kernel: DenseKernel
-    own: Schema
+    view: RowView
 
     @property
     def of_persons(self) -> bool:
         """Whether it is asked with all rows of a person at once."""
-        return self.kernel.of_persons
+        return self.kernel.of_persons or self.view.of_persons
 
     @property
     def rows_at_once(self) -> int:
         """How many rows a block should have."""
         return self.kernel.rows_at_once
 
-    def cells(self, schema: Schema) -> int:  # noqa: ARG002 - it has its own
+    def cells(self, schema: Schema) -> int:
         """How many numbers it gives."""
-        return self.kernel.cells(self.own)
+        return self.kernel.cells(self.view.facts(schema))
 
-    def bound(self, schema: Schema) -> int:  # noqa: ARG002 - as above
+    def bound(self, schema: Schema) -> int:
         """The most one row adds."""
-        return self.kernel.bound(self.own)
+        return self.kernel.bound(self.view.facts(schema))
 
-    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:  # noqa: ARG002 - as above
+    def replaced(self, schema: Schema) -> int:
+        """The most that all cells change when a row becomes another, or enters or leaves what is shown."""
+        return self.kernel.replaced(self.view.facts(schema))
+
+    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
         """Add the block's rows to *totals*."""
-        self.kernel.add(block, self.own, totals)
+        self.kernel.add(self.view.block(block, schema), self.view.facts(schema), totals)
 
 
 @frozen
-class _SparseReadBy(SparseKernel):
+class SparseViewed(SparseKernel):
     """The same for a kernel of which occupied cells alone are held."""
 
     kernel: SparseKernel
-    own: Schema
+    view: RowView
 
-    def cells(self, schema: Schema) -> int:  # noqa: ARG002 - it has its own
+    @property
+    def of_persons(self) -> bool:
+        """Whether it is asked with all rows of a person at once."""
+        return self.view.of_persons
+
+    def cells(self, schema: Schema) -> int:
         """Number of cells, occupied or not."""
-        return self.kernel.cells(self.own)
+        return self.kernel.cells(self.view.facts(schema))
 
-    def bound(self, schema: Schema) -> int:  # noqa: ARG002 - as above
+    def bound(self, schema: Schema) -> int:
         """The most one row adds."""
-        return self.kernel.bound(self.own)
+        return self.kernel.bound(self.view.facts(schema))
 
-    def replaced(self, schema: Schema) -> int:  # noqa: ARG002 - as above
-        """The most that all cells change when a row becomes another."""
-        return self.kernel.replaced(self.own)
+    def replaced(self, schema: Schema) -> int:
+        """The most that all cells change when a row becomes another, or enters or leaves what is shown."""
+        return self.kernel.replaced(self.view.facts(schema))
 
-    def tally(self, block: Block, schema: Schema) -> SparseTally:  # noqa: ARG002 - as above
+    def tally(self, block: Block, schema: Schema) -> SparseTally:
         """The block's occupied cells."""
-        return self.kernel.tally(block, self.own)
+        return self.kernel.tally(self.view.block(block, schema), self.view.facts(schema))

@@ -1,10 +1,15 @@
-"""Read dataframes of any library that narwhals knows, and Arrow tables; whatever goes wrong becomes one sentence."""
+"""Read frames of any library, in memory or streamed; whatever goes wrong becomes one sentence.
+
+What is not in memory yet comes as batches by `__arrow_c_stream__`, or by what its library has in place of that: a lazy
+Polars frame, a relation of DuckDB, an Ibis expression, an Arrow reader, as those of ADBC. None is collected whole.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -16,12 +21,13 @@ from attrs import define, field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import JostleError, TableError
+from jostle.progress import stage
 from jostle.tables.block import Block
 from jostle.tables.encode import Cells, Census, counted_columns, encode_block
 from jostle.tables.engines import MemorySource
 from jostle.tables.features import Bits
 from jostle.tables.schema import Schema
-from jostle.tables.values import as_numbers, by_type, chunks, is_number
+from jostle.tables.values import as_numbers, as_texts, by_type, chunks, is_number, one_by_one, plain
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -74,32 +80,212 @@ DIVIDERS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
 TYPES_OF_TEXTS = frozenset({str, type(None), float})
 """Types of objects that may all be texts: pandas writes not-a-number, a float, for an empty one."""
 READABLE = (
-    "give a pandas, polars, Arrow, Modin, cuDF, Dask or DuckDB frame, a dict of columns, or Table.read(path, schema)"
+    "give a pandas, polars, Arrow, Modin, cuDF, Dask, Ibis or DuckDB frame, what has __arrow_c_stream__, a dict of "
+    "columns, or Table.read(path, schema)"
 )
+
+
+BATCH_ROWS = 1 << 16
+"""Rows of a frame that are encoded at once."""
 
 
 @frozen(eq=False, repr=False)
 class Columns:
-    """What a dataframe has: its columns, each read when it is asked for."""
+    """A frame in memory: its columns, each read when it is asked for."""
 
     found: tuple[tuple[object, Callable[[], Cells]], ...]
     """Names, which may be anything and come twice, with what reads their cells."""
     length: int
     index: tuple[object, ...] = ()
     """Names of what rows are called by, which are no columns."""
+    size: int = 0
+    """As nobody needs to know: its rows are in memory."""
 
     @property
-    def names(self) -> tuple[object, ...]:
+    def columns(self) -> tuple[object, ...]:
         """Names of all columns."""
         return tuple(name for name, _ in self.found)
 
+    @property
+    def identity(self) -> bytes:
+        """A hash of all cells: the same whatever columns are called, in any order, and of any type of numbers."""
+        marks = CellMarks()
+        marks.add([read() for _, read in self.found], self.length)
+        return marks.identity
 
-def frame_source(frame: Any, schema: Schema, census: Census | None = None) -> MemorySource:
-    """The rows of a dataframe."""
-    columns = _columns(frame)
-    cells = _named(columns, _wanted(columns, schema, census))
-    block = encode_block(cells, schema, columns.length, census)
-    return _in_memory(schema, block, _identity(columns))
+    def batches(
+        self,
+        names: tuple[str, ...],
+        few: AbstractSet[str],  # noqa: ARG002 - as of all readers
+        census: Census | None,  # noqa: ARG002 - as above
+    ) -> Iterator[tuple[Mapping[str, Cells], int]]:
+        """Yield some rows after the other."""
+        cells = _named(self, names)
+        kinds = [chunk.type for column in cells.values() if not isinstance(column, list) for chunk in chunks(column)]
+        # What is looked up in a dictionary of many values is so once.
+        rows = max(1, self.length) if any(map(pa.types.is_dictionary, kinds)) else BATCH_ROWS
+        for start in range(0, max(1, self.length), rows):
+            yield {name: column[start : start + rows] for name, column in cells.items()}, min(rows, self.length - start)
+
+    def changed(self) -> TableError:
+        """What is said where the rows are others by now."""
+        return _changed("the frame")
+
+
+@frozen(eq=False, repr=False)
+class Stream:
+    """A frame whose rows come in batches."""
+
+    kind: str
+    """What it is called."""
+    columns: tuple[object, ...]
+    open: Callable[[tuple[str, ...]], Iterator[pa.RecordBatch]]
+    """Starts it, with columns of these names."""
+    index: tuple[object, ...] = ()
+    size: int = 0
+    marks: list[CellMarks] = field(factory=list)
+    """Of the cells that were read."""
+
+    @property
+    def identity(self) -> bytes:
+        """A hash of the cells that were read, as one of a frame in memory that has no other columns."""
+        return self.marks[-1].identity
+
+    def batches(
+        self,
+        names: tuple[str, ...],
+        few: AbstractSet[str],  # noqa: ARG002 - as of all readers
+        census: Census | None,  # noqa: ARG002 - as above
+    ) -> Iterator[tuple[Mapping[str, Cells], int]]:
+        """Yield some rows after the other."""
+        check_columns(self.columns, names, "the frame")
+        self.marks.append(marks := CellMarks())
+        with guarded(f"the {self.kind} could not be computed"), stage(f"reading the {self.kind}") as said:
+            for batch in self.open(names):
+                cells = {name: batch.column(name) for name in names}
+                marks.add(cells.values(), batch.num_rows)
+                said.doing(f"{marks.length:,} rows")
+                yield cells, batch.num_rows
+
+    def changed(self) -> TableError:
+        """What is said where the rows are others by now."""
+        return _changed(f"the {self.kind}")
+
+
+def _changed(what: str) -> TableError:
+    return TableError(f"{what} is not what it was when it was opened", fix="open it again")
+
+
+def frame_reader(frame: Any) -> Columns | Stream:
+    """A frame of any library."""
+    return _stream(frame) or _columns(frame)
+
+
+def _stream(frame: Any) -> Stream | None:
+    """A frame that is not in memory; None for one that is, and for what is none."""
+    if isinstance(frame, Mapping | pa.Table | pa.RecordBatch):
+        return None
+    import narwhals as nw  # noqa: PLC0415 - it takes its time to load
+
+    kind = type(frame).__name__
+    try:
+        wrapped = nw.from_native(frame, pass_through=True, allow_series=True)
+    except Exception:  # noqa: BLE001 - whoever reads frames in memory says what is wrong
+        return None
+    if isinstance(wrapped, nw.DataFrame | nw.Series) or (wrapped is frame and not hasattr(frame, ARROW)):
+        return None
+    if not isinstance(wrapped, nw.LazyFrame):
+        with guarded(f"the {kind} could not be computed"):
+            reader = pa.RecordBatchReader.from_stream(frame)
+        return Stream(kind, tuple(reader.schema.names), lambda names: _chosen(reader, names))
+    kind = type(wrapped.to_native()).__name__
+    if not any(hasattr(wrapped.to_native(), way) for way in WAYS):
+        raise TableError(f"{kind} is not a dataframe that can be read", fix=READABLE)
+    with guarded(f"the {kind} could not be computed"):
+        names = tuple(wrapped.collect_schema().names())
+    return Stream(kind, names, lambda names: _lazily(wrapped.select(*names).to_native()))
+
+
+def _chosen(reader: pa.RecordBatchReader, names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+    for batch in reader:
+        yield pa.record_batch([batch.column(name) for name in names], names=list(names))
+
+
+ARROW = "__arrow_c_stream__"
+WAYS = ("collect_batches", "to_pyarrow_batches", ARROW)
+"""What Polars, Ibis and all others yield batches by: that of Ibis has all rows at once behind the usual one."""
+
+
+def _lazily(frame: Any) -> Iterator[pa.RecordBatch]:
+    if hasattr(frame, "collect_batches"):
+        for part in frame.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True, lazy=True):
+            yield from pa.table(part).to_batches()
+    elif hasattr(frame, "to_pyarrow_batches"):
+        yield from frame.to_pyarrow_batches()
+    else:
+        yield from pa.RecordBatchReader.from_stream(frame)
+
+
+class CellMarks:
+    """Hashes of columns, cell by cell: the same in whatever batches cells come, whole numbers or floats."""
+
+    def __init__(self) -> None:
+        self.length = 0
+        self._hashers: list[tuple[Any, Any, Any]] = []
+
+    def add(self, columns: Iterable[Cells], length: int) -> None:
+        """Add some rows' cells, column by column."""
+        given = list(columns)
+        self._hashers = self._hashers or [(_hasher(), _hasher(), _hasher()) for _ in given]
+        for cells, (numbers, places, letters) in zip(given, self._hashers, strict=True):
+            found = np.full(length, np.nan)
+            for where, texts in _cells_of(cells, found):
+                ends = np.frombuffer(texts.buffers()[1], np.int64)[texts.offset : texts.offset + len(texts) + 1]
+                places.update((where + self.length).astype(np.int64).tobytes() + np.diff(ends).tobytes())
+                data = texts.buffers()[2]
+                letters.update(b"" if data is None else memoryview(data)[ends[0] : ends[-1]])
+            numbers.update(np.ascontiguousarray(found + 0.0).data)
+        self.length += length
+
+    @property
+    def identity(self) -> bytes:
+        """A hash of all columns, whatever their order."""
+        found = sorted(b"".join(hasher.digest() for hasher in hashers) for hashers in self._hashers)
+        return hashlib.blake2b(b"".join(found) + f"{self.length}".encode(), digest_size=16).digest()
+
+
+def _hasher() -> Any:
+    return hashlib.blake2b(digest_size=16)
+
+
+def _cells_of(cells: Cells, numbers: NDArray[np.float64]) -> Iterator[tuple[NDArray[np.intp], pa.Array]]:
+    """Yield texts and where they are, in order; numbers are written into an array."""
+    if isinstance(cells, list):
+        said: list[object] = [None] * len(cells)
+        for places, values in by_type(cells):
+            if is_number(values.type) or pa.types.is_boolean(values.type):
+                numbers[places] = as_numbers(values)
+            else:
+                for place, text in zip(places.tolist(), values.to_pylist(), strict=True):
+                    said[place] = text
+        yield from _present(pa.array(said, pa.large_string()), 0)
+        return
+    start = 0
+    for chunk in map(plain, chunks(cells)):
+        values = plain(chunk.dictionary_decode()) if pa.types.is_dictionary(chunk.type) else chunk
+        end = start + len(values)
+        if is_number(values.type) or pa.types.is_boolean(values.type):
+            numbers[start:end] = as_numbers(values)
+        elif (objects := one_by_one(values)) is not None:
+            yield from ((places + start, texts) for places, texts in _cells_of(objects, numbers[start:end]))
+        elif not pa.types.is_null(values.type):
+            yield from _present(as_texts(values).cast(pa.large_string()), start)
+        start = end
+
+
+def _present(texts: pa.Array, start: int) -> Iterator[tuple[NDArray[np.intp], pa.Array]]:
+    if texts.null_count < len(texts):
+        yield np.flatnonzero(texts.is_valid().to_numpy(zero_copy_only=False)) + start, texts.drop_null()
 
 
 def matrix_source(matrix: Any, frame: Any, schema: Schema, census: Census | None = None) -> MemorySource:
@@ -111,19 +297,11 @@ def matrix_source(matrix: Any, frame: Any, schema: Schema, census: Census | None
             "the matrix and the frame have different numbers of rows", fix="give one row per record in both"
         )
     texts = schema.features.column if schema.features is not None else None
-    names = tuple(name for name in _wanted(columns, schema, census) if name != texts)
+    wanted = schema.sources if census is None else counted_columns(schema, columns.columns)
+    names = tuple(name for name in wanted if name != texts)
     block = encode_block(_named(columns, names), schema, columns.length, census, bits)
-    identity = hashlib.blake2b(_identity(columns) + bits.ends.tobytes() + bits.found.tobytes(), digest_size=16)
-    return _in_memory(schema, block, identity.digest())
-
-
-def _wanted(columns: Columns, schema: Schema, census: Census | None) -> tuple[str, ...]:
-    """The columns that are read: for a census, of those of identifiers as well what there is."""
-    return schema.sources if census is None else counted_columns(schema, columns.names)
-
-
-def _in_memory(schema: Schema, block: Block, identity: bytes) -> MemorySource:
-    return MemorySource.of_block(schema, block, identity)
+    identity = hashlib.blake2b(columns.identity + bits.ends.tobytes() + bits.found.tobytes(), digest_size=16)
+    return MemorySource.of_block(schema, block, identity.digest())
 
 
 def _bits(matrix: Any, schema: Schema) -> Bits:
@@ -167,22 +345,22 @@ def _rises(indices: NDArray[Any], indptr: NDArray[Any]) -> bool:
     return bool(rises.all())
 
 
-def encode_frame(frame: Any, schema: Schema, census: Census | None = None) -> Block:
-    """A dataframe's rows as one block of codes."""
-    columns = _columns(frame)
-    return encode_block(_named(columns, _wanted(columns, schema, census)), schema, columns.length, census)
+def encode_frame(frame: Any, schema: Schema) -> Block:
+    """A public dataframe's rows as one block of codes."""
+    columns, length = frame_columns(frame, schema.sources)
+    return encode_block(columns, schema, length)
 
 
 def frame_columns(frame: Any, names: tuple[str, ...] | None = None) -> tuple[dict[str, Cells], int]:
     """A dataframe's columns of these names, or all that have one, and how many rows there are."""
     columns = _columns(frame)
     if names is None:
-        names = tuple(name for name in columns.names if isinstance(name, str))
+        names = tuple(name for name in columns.columns if isinstance(name, str))
     return _named(columns, names), columns.length
 
 
 def _named(columns: Columns, names: tuple[str, ...]) -> dict[str, Cells]:
-    check_columns(columns.names, names, "the frame", index=columns.index)
+    check_columns(columns.columns, names, "the frame", index=columns.index)
     readers = dict(columns.found)
     return {name: readers[name]() for name in names}
 
@@ -253,6 +431,8 @@ def _columns(frame: Any) -> Columns:
         named = zip(frame.column_names, frame.columns, strict=True)
         return Columns(tuple((name, partial(_given_cells, cells)) for name, cells in named), frame.num_rows)
     if not isinstance(frame, Mapping):
+        if (stream := _stream(frame)) is not None:
+            return _collected(stream)
         wrapped = _narwhal(frame)
         found = tuple((series.name, partial(_cells, series)) for series in wrapped.iter_columns())
         return Columns(found, len(wrapped), index_names(frame))
@@ -294,19 +474,30 @@ def _given_cells(values: Any) -> Cells:
         raise TableError(f"{type(values).__name__} is no column", fix="give an array, a list or a series") from None
 
 
+def _collected(stream: Stream) -> Columns:
+    """A public frame that comes in batches, in memory."""
+    names = tuple(name for name in dict.fromkeys(stream.columns) if isinstance(name, str))
+    batches = list(stream.batches(names, frozenset(), None))
+    length = sum(rows for _, rows in batches)
+    parts = {name: [chunk for cells, _ in batches for chunk in chunks(cells[name])] for name in names}
+    given = {
+        name: pa.chunked_array(cells) if cells else pa.chunked_array([[]], pa.null()) for name, cells in parts.items()
+    }
+    return Columns(tuple((name, partial(_same, given[str(name)])) for name in stream.columns), length)
+
+
 def _narwhal(frame: Any) -> nw.DataFrame[Any]:
     import narwhals as nw  # noqa: PLC0415 - as above
     from narwhals.exceptions import DuplicateError  # noqa: PLC0415 - as above
 
     try:
-        wrapped = nw.from_native(frame)
-        return wrapped.collect() if isinstance(wrapped, nw.LazyFrame) else wrapped
+        return nw.from_native(frame, eager_only=True)
     except TypeError:
         raise TableError(f"{type(frame).__name__} is not a dataframe that can be read", fix=READABLE) from None
     except DuplicateError:
         raise _twins() from None
-    except Exception:  # noqa: BLE001 - a lazy frame runs its library's code only now
-        raise TableError(f"the {type(frame).__name__} could not be computed", why=UNREADABLE) from None
+    except Exception:  # noqa: BLE001 - a library's own code runs here
+        raise TableError(f"the {type(frame).__name__} could not be read", why=UNREADABLE) from None
 
 
 def _twins() -> TableError:
@@ -352,31 +543,3 @@ def _is_foreign(kind: pa.DataType) -> bool:
     return isinstance(kind, pa.BaseExtensionType) or (
         pa.types.is_dictionary(kind) and isinstance(kind.value_type, pa.BaseExtensionType)
     )
-
-
-def _identity(columns: Columns) -> bytes:
-    """A hash of all cells: the same whatever columns are called, in any order of them, and of any type of numbers."""
-    found = sorted(_mark(read(), columns.length) for _, read in columns.found)
-    return hashlib.blake2b(b"".join(found) + f"{columns.length}".encode(), digest_size=16).digest()
-
-
-def _mark(cells: Cells, length: int) -> bytes:
-    numbers, hasher = np.full(length, np.nan), hashlib.blake2b(digest_size=16)
-    whole = np.arange(length)
-    for places, values in by_type(cells) if isinstance(cells, list) else [(whole, cells)]:
-        if is_number(values.type) or pa.types.is_boolean(values.type):
-            numbers[places] = np.concatenate([as_numbers(chunk) for chunk in chunks(values)] or [np.empty(0)])
-        else:
-            hasher.update(places.tobytes() + _stream(values))
-    return hashlib.blake2b(hasher.digest() + (numbers + 0.0).tobytes(), digest_size=16).digest()
-
-
-def _stream(values: pa.Array | pa.ChunkedArray) -> bytes:
-    if pa.types.is_string(values.type) or pa.types.is_string_view(values.type):
-        values = values.cast(pa.large_string())  # all chunks together may be too long for these
-    if isinstance(values, pa.ChunkedArray):
-        values = values.combine_chunks()
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, pa.schema([("", values.type)])) as stream:
-        stream.write_batch(pa.record_batch([values], names=[""]))
-    return bytes(sink.getvalue())

@@ -11,16 +11,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import frozen
 from numpy.typing import NDArray
 
 from jostle.tables.block import Block, Where
-from jostle.tables.engines import MemorySource, Partial, RowSource
+from jostle.tables.engines import Partial, RowSource, viewed
 from jostle.tables.kernels import DenseKernel, SparseKernel, SparseTally
-from jostle.tables.persons import PUBLIC_KEY, FewerRows
 from jostle.tables.routes import part_of, part_of_marks
 from jostle.tables.schema import Schema
 
@@ -99,8 +98,19 @@ class Fingerprint:
         return frozenset(_hash(mark, salt) for mark in marks)
 
 
+@runtime_checkable
+class StaysThere(Protocol):
+    """Rows that stay where they are, and are known by what says which they are: they may be others another day."""
+
+    @property
+    def stays_there(self) -> Literal[True]:
+        """They do."""
+
+
 def fingerprint(source: RowSource) -> Fingerprint:
-    """The marks of a table, by one pass over its rows."""
+    """The marks of a table, by one pass over its rows; of a query's, by what it asks, and where."""
+    if isinstance(source, StaysThere):
+        return Fingerprint(source.identity, None)
     totals = source.tally(RowHashes(), ())
     if isinstance(totals, SparseTally):
         raise TypeError("row hashes are dense")
@@ -124,7 +134,11 @@ class Portion:
     of_persons = False
     """Rows are dealt out one by one, or person by person by their marks."""
 
-    def within(self, block: Block) -> Block:
+    def facts(self, schema: Schema) -> Schema:
+        """The same: what is asked of a portion is asked of a table."""
+        return schema
+
+    def block(self, block: Block, schema: Schema) -> Block:  # noqa: ARG002 - it knows rows by its own
         """The rows of a block that are in it."""
         whose = block.whose
         if self.schema.person is not None:  # all rows of a person go together
@@ -138,10 +152,10 @@ class Portion:
 
 @frozen(eq=False, repr=False)
 class PortionSource:
-    """The rows of another source that are in one portion, or of which fewer of each person are read."""
+    """The rows of another source that are in one portion."""
 
     rows: RowSource
-    portion: Portion | FewerRows
+    portion: Portion
 
     @property
     def schema(self) -> Schema:
@@ -158,82 +172,5 @@ class PortionSource:
         self.rows.ready()
 
     def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
-        """The kernel's tally of those rows that meet the conditions.
-
-        Conditions come last: were they first, as many rows of a person would be read for each of them.
-        """
-        if isinstance(kernel, SparseKernel):
-            return self.rows.tally(_SparseWithin(kernel, self.portion, where), ())
-        return self.rows.tally(_Within(kernel, self.portion, where), ())
-
-
-@frozen
-class _Within(DenseKernel):
-    """A kernel that looks at the rows of a portion alone."""
-
-    kernel: DenseKernel
-    portion: Portion | FewerRows
-    where: Where
-
-    @property
-    def of_persons(self) -> bool:
-        """Whether it is asked with all rows of a person at once."""
-        return self.kernel.of_persons or self.portion.of_persons
-
-    @property
-    def rows_at_once(self) -> int:
-        """How many rows a block should have."""
-        return self.kernel.rows_at_once
-
-    def cells(self, schema: Schema) -> int:
-        """How many numbers it gives."""
-        return self.kernel.cells(schema)
-
-    def bound(self, schema: Schema) -> int:
-        """The most one row adds."""
-        return self.kernel.bound(schema)
-
-    def replaced(self, schema: Schema) -> int:
-        """The most that all cells change when a row becomes another, or enters or leaves the portion."""
-        return self.kernel.replaced(schema)
-
-    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
-        """Add the portion's rows of the block to *totals*."""
-        self.kernel.add(self.portion.within(block).where(self.where), schema, totals)
-
-
-@frozen
-class _SparseWithin(SparseKernel):
-    """The same for a kernel of which occupied cells alone are held."""
-
-    kernel: SparseKernel
-    portion: Portion | FewerRows
-    where: Where
-
-    @property
-    def of_persons(self) -> bool:
-        """Whether it is asked with all rows of a person at once."""
-        return self.kernel.of_persons or self.portion.of_persons
-
-    def cells(self, schema: Schema) -> int:
-        """Number of cells, occupied or not."""
-        return self.kernel.cells(schema)
-
-    def bound(self, schema: Schema) -> int:
-        """The most one row adds."""
-        return self.kernel.bound(schema)
-
-    def replaced(self, schema: Schema) -> int:
-        """The most that all cells change when a row becomes another, or enters or leaves the portion."""
-        return self.kernel.replaced(schema)
-
-    def tally(self, block: Block, schema: Schema) -> SparseTally:
-        """The occupied cells of the portion's rows of the block."""
-        return self.kernel.tally(self.portion.within(block).where(self.where), schema)
-
-
-def with_fewer(source: RowSource, schema: Schema) -> RowSource:
-    """The rows of a bounded source of which fewer of each person are read, as many as a schema says."""
-    if isinstance(source, MemorySource):
-        return evolve(source, schema=schema).bounded(PUBLIC_KEY)
-    return PortionSource(source, FewerRows(schema))
+        """The kernel's tally of the portion's rows that meet the conditions."""
+        return self.rows.tally(viewed(kernel, self.portion), where)

@@ -25,14 +25,14 @@ from jostle.tables import readers
 from jostle.tables.block import Block, Codes, Where, Whose, grain_in
 from jostle.tables.columns import Categorical, Column, Numeric
 from jostle.tables.encode import DROPPED, Cells, Census, empty_code, encode_public, strict, texts_of, with_columns
-from jostle.tables.engines import Fold, Folded, MemorySource, Partial, RowSource
+from jostle.tables.engines import Fold, Folded, MemorySource, Partial, RowSource, viewed
 from jostle.tables.frames import check_columns, frame_columns
 from jostle.tables.infer import infer_public
-from jostle.tables.kernels import DenseKernel, SparseKernel, SparseTally
+from jostle.tables.kernels import DenseKernel, SparseKernel
 from jostle.tables.origins import RowOrigin, check_public, read_public
 from jostle.tables.persons import PUBLIC_KEY, bounded, check_persons, distinct, joined_whose
-from jostle.tables.readers import joined_blocks
 from jostle.tables.schema import Schema
+from jostle.tables.sources import joined_blocks
 
 Integers = NDArray[np.int64]
 WAYS_OUT = (
@@ -234,68 +234,28 @@ class LookupSource:
     def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
         """The kernel's tally of all rows that meet the conditions."""
         kernel.cells(self.schema)
-        if isinstance(kernel, SparseKernel):
-            sparse: Partial = self.rows.tally(_SparseWithLookup(kernel, self.lookup, self.schema, where), ())
-            return sparse
-        dense: Partial = self.rows.tally(_WithLookup(kernel, self.lookup, self.schema, where), ())
-        return dense
+        found: Partial = self.rows.tally(viewed(kernel, _WithLookup(self.lookup, self.schema, where)), ())
+        return found
 
 
 @frozen
-class _WithLookup(DenseKernel):
-    """A kernel that is shown the columns that are looked up as well, and a schema that has them."""
+class _WithLookup:
+    """Rows with the columns that are looked up as well, those that meet the conditions."""
 
-    kernel: DenseKernel
     lookup: Lookup
     own: Schema
     where: Where
 
-    @property
-    def of_persons(self) -> bool:
-        """Whether it is asked with all rows of a person at once."""
-        return self.kernel.of_persons
+    of_persons = False
+    """Rows are looked up one by one."""
 
-    def cells(self, schema: Schema) -> int:  # noqa: ARG002 - it has its own
-        """How many numbers it gives."""
-        return self.kernel.cells(self.own)
+    def facts(self, schema: Schema) -> Schema:  # noqa: ARG002 - it has its own
+        """A schema that has these columns."""
+        return self.own
 
-    def bound(self, schema: Schema) -> int:  # noqa: ARG002 - as above
-        """The most one row adds."""
-        return self.kernel.bound(self.own)
-
-    def replaced(self, schema: Schema) -> int:  # noqa: ARG002 - as above
-        """The most that all cells change when a row becomes another."""
-        return self.kernel.replaced(self.own)
-
-    def add(self, block: Block, schema: Schema, totals: Integers) -> None:
-        """Add the block's rows to *totals*."""
-        self.kernel.add(self.lookup.added(block, schema).where(self.where), self.own, totals)
-
-
-@frozen
-class _SparseWithLookup(SparseKernel):
-    """The same for a kernel of which occupied cells alone are held."""
-
-    kernel: SparseKernel
-    lookup: Lookup
-    own: Schema
-    where: Where
-
-    def cells(self, schema: Schema) -> int:  # noqa: ARG002 - it has its own
-        """Number of cells, occupied or not."""
-        return self.kernel.cells(self.own)
-
-    def bound(self, schema: Schema) -> int:  # noqa: ARG002 - as above
-        """The most one row adds."""
-        return self.kernel.bound(self.own)
-
-    def replaced(self, schema: Schema) -> int:  # noqa: ARG002 - as above
-        """The most that all cells change when a row becomes another."""
-        return self.kernel.replaced(self.own)
-
-    def tally(self, block: Block, schema: Schema) -> SparseTally:
-        """The block's occupied cells."""
-        return self.kernel.tally(self.lookup.added(block, schema).where(self.where), self.own)
+    def block(self, block: Block, schema: Schema) -> Block:
+        """What is shown of a block."""
+        return self.lookup.added(block, schema).where(self.where)
 
 
 # Private columns of the same persons

@@ -449,19 +449,6 @@ def band_ends(most: int) -> NDArray[np.int64]:
 
 
 @frozen
-class FewerRows:
-    """The rows of a bounded source of which fewer of each person are read."""
-
-    schema: Schema
-    of_persons = True
-    """All rows of a person have to be there at once."""
-
-    def within(self, block: Block) -> Block:
-        """The rows of a block that are read."""
-        return bounded(block, self.schema, PUBLIC_KEY)
-
-
-@frozen
 class BeyondCount(DenseKernel):
     """How many rows are not held, and of how many persons. Never noised, never released: told to the owner alone."""
 

@@ -15,36 +15,28 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-import os
-import pickle
 import re
-import shutil
-import tempfile
-import weakref
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
-from attrs import evolve, field, frozen
+from attrs import frozen
 
 from jostle.errors import TableError
 from jostle.files.content import DIGEST_BYTES, FileContent, FileState, Place, path_of, state_of
 from jostle.progress import Stage, stage
-from jostle.tables.block import Block, Codes, Where, Whose
-from jostle.tables.columns import Categorical
-from jostle.tables.encode import Census, counted_columns, encode_block
-from jostle.tables.engines import Folded, MemorySource, Partial, fold_blocks, merge, tally_blocks
-from jostle.tables.features import Bits
+from jostle.tables.encode import Cells, Census
 from jostle.tables.frames import Memory, check_columns, guarded
-from jostle.tables.kernels import MOST_RECORDS, DenseKernel, SparseKernel
-from jostle.tables.persons import bounded, joined_whose, marks_of
+from jostle.tables.kernels import MOST_RECORDS
 from jostle.tables.schema import Schema
+from jostle.tables.sources import ReadSource
 from jostle.tables.values import is_text
 
 if TYPE_CHECKING:
@@ -234,41 +226,27 @@ PARQUET_ENDINGS = (".parquet", ".pq")
 
 
 @frozen(eq=False, repr=False)
-class FileSource:
-    """Rows in a file, read anew, batch by batch, for every tally: as long as it is the file that was opened.
-
-    A row that another takes the place of while the file is read could count twice; and one that is another by the next
-    question could be in two parts of the table, which are paid for as if they shared no row.
-    """
+class RowFile:
+    """A file of rows, as long as it is the one that was opened: a row that moves while it is read could count twice."""
 
     path: Place
-    schema: Schema
     opened: FileState | None = None
-    """What the file was like when it was opened; None for one that is only looked at, or was read whole."""
-    seen: list[bytes] = field(factory=list)
-    """Once they were tallied, a hash of all rows: what a file is like can stay while others are written into it."""
+    """What the file was like when it was opened; None for one that is only looked at."""
+    groups: tuple[int, ...] | None = None
+    """Of a Parquet file, the row groups that are read; None for all."""
+    index: tuple[object, ...] = ()
+    """Rows of files are called by nothing."""
 
-    def ready(self) -> None:
-        """A file is looked at when it is read."""
+    @property
+    def columns(self) -> tuple[object, ...]:
+        """The names of its columns."""
+        return header(self.path)
 
-    def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
-        """The kernel's tally of all rows that meet the conditions."""
-        if self.opened is None:
-            return tally_blocks(self.blocks(), self.schema, kernel, where)
-        hasher = hashlib.blake2b(digest_size=DIGEST_BYTES)
-        found = tally_blocks(self._hashed(hasher), self.schema, kernel, where)
-        if not self.seen:
-            self.seen.append(hasher.digest())
-        if hasher.digest() != self.seen[0]:
-            raise self._written()
-        return found
-
-    def _hashed(self, hasher: hashlib.blake2b) -> Iterator[Block]:
-        for block in self.blocks():
-            sparse = () if block.bits is None else (block.bits.ends, block.bits.found)
-            for codes in (*block.columns.values(), *block.steps.values(), *sparse):
-                hasher.update(np.ascontiguousarray(codes).data)
-            yield block
+    @property
+    def size(self) -> int:
+        """How many bytes it has."""
+        state = state_of(path_of(self.path))
+        return 0 if state is None else state.size
 
     @property
     def identity(self) -> bytes:
@@ -281,171 +259,57 @@ class FileSource:
         except OSError as mistake:
             raise TableError(f"the file {self.path} cannot be read: {mistake.strerror}") from None
 
-    def blocks(self, groups: Iterable[int] | None = None, census: Census | None = None) -> Iterator[Block]:
-        """Yield the file's rows as codes; of a Parquet file, perhaps of some row groups only."""
+    def batches(
+        self, names: tuple[str, ...], few: AbstractSet[str], census: Census | None = None
+    ) -> Iterator[tuple[Mapping[str, Cells], int]]:
+        """Yield some rows after the other."""
         self._check_unchanged()
-        names = self.schema.sources if census is None else counted_columns(self.schema, header(self.path))
         # Of Parquet, numbers that are written as texts as well: written out, many long ones do not fit into memory.
-        texts = [
-            name
-            for name in names
-            if is_parquet(path_of(self.path))
-            or name == self.schema.person
-            or (name in self.schema and isinstance(self.schema[name], Categorical))
-        ]
-        for batch in read_batches(self.path, names, as_dictionaries=texts, groups=groups, census=census):
-            columns = dict(zip(names, batch.columns, strict=True))
-            yield encode_block(columns, self.schema, batch.num_rows, census)
+        texts = names if is_parquet(path_of(self.path)) else few
+        for batch in read_batches(self.path, names, as_dictionaries=texts, groups=self.groups, census=census):
+            yield dict(zip(names, batch.columns, strict=True)), batch.num_rows
         self._check_unchanged()
 
     def _check_unchanged(self) -> None:
         if self.opened is not None and state_of(path_of(self.path)) != self.opened:
-            raise self._written()
+            raise self.changed()
 
-    def _written(self) -> TableError:
+    def changed(self) -> TableError:
+        """What is said where it is not the file that was opened."""
         return TableError(
             f"the file {path_of(self.path)} was written since it was opened",
             why="a row that is at another place by now could count twice",
             fix="open it again, once nobody writes to it",
         )
 
-    def bounded(self, key: bytes) -> SpilledSource:
-        """The rows that are held of each person: read once, put by person into parts that fit into memory each."""
-        return spilled(self, key)
 
-    def fold(self, fold: Folded) -> Folded:
-        """What a fold holds of all rows."""
-        return fold_blocks(self.blocks(), fold)
-
-    def census(self) -> Census:
-        """A census of the rows, by one pass over the file."""
-        found = Census()
-        for _ in self.blocks(census=found):
-            pass
-        return found
+SCAN = re.compile(r"Parquet SCAN \[([^\],]+)\]\nPROJECT (?:\*|\d+)/\d+ COLUMNS(?:\nESTIMATED ROWS: \d+)?")
+"""What Polars says of a lazy frame that is no more than a file."""
 
 
-SPILLED_BYTES = 1 << 24
-"""Bytes of a file to each part that its rows are put into by person, at most MOST_PARTS of them."""
-MOST_PARTS = 256
+def scanned_file(frame: Any) -> RowFile | None:
+    """The file that a lazy frame of Polars is no more than, which is read as all files are; None for other frames.
 
-
-class Folder:
-    """A folder for whoever made it alone, which goes with this object, and not with a copy of the process."""
-
-    def __init__(self) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="jostle-"))
-        weakref.finalize(self, _remove, self.path, os.getpid())
-
-
-def _remove(path: Path, process: int) -> None:
-    if process == os.getpid():
-        shutil.rmtree(path, ignore_errors=True)
-
-
-@frozen(eq=False, repr=False)
-class SpilledSource:
-    """Rows of a file that are held of each person, as codes in files of this process that end with it."""
-
-    schema: Schema
-    parts: tuple[Path, ...]
-    identity: bytes
-    folder: Folder
-    """Where they are."""
-
-    def ready(self) -> None:
-        """They are there."""
-
-    def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
-        """The kernel's tally of all rows that meet the conditions."""
-        nothing = tally_blocks(iter(()), self.schema, kernel, where)
-        return merge([nothing, *(self._part(path).tally(kernel, where) for path in self.parts)])
-
-    def _part(self, path: Path) -> MemorySource:
-        with path.open("rb") as file:
-            block: Block = pickle.load(file)  # noqa: S301 - written below, for this process
-        return MemorySource.of_block(self.schema, block, self.identity)
-
-
-def spilled(source: FileSource, key: bytes) -> SpilledSource:
-    """The rows of a file that are held of each person, by one pass over it and one over what is put by person.
-
-    All rows of a person are in memory at once, with those of others whose hash leads to the same part.
+    Polars unpacks far ahead of whoever reads its batches.
     """
-    state = state_of(path_of(source.path))
-    count = min(MOST_PARTS, 1 + (0 if state is None else state.size) // SPILLED_BYTES)
-    folder = Folder()
-    paths = tuple(folder.path / f"{part}" for part in range(count))
-    for block in source.blocks():
-        for path, piece in zip(paths, by_person(block, count), strict=True):
-            with path.open("ab") as file:
-                pickle.dump(piece, file, protocol=pickle.HIGHEST_PROTOCOL)
-    for path in paths:
-        pieces: list[Block] = []
-        if path.exists():
-            with path.open("rb") as file:
-                while file.peek(1):
-                    pieces.append(pickle.load(file))  # noqa: S301 - written above
-        held = bounded(joined_blocks(pieces, source.schema), source.schema, key)
-        with path.open("wb") as file:
-            pickle.dump(held, file, protocol=pickle.HIGHEST_PROTOCOL)
-    return SpilledSource(source.schema, paths, source.identity, folder)
+    polars = sys.modules.get("polars")
+    if polars is None or not isinstance(frame, polars.LazyFrame):
+        return None
+    try:
+        plan, names = SCAN.fullmatch(frame.explain().strip()), tuple(frame.collect_schema().names())
+    except Exception:  # noqa: BLE001 - a library's own; it is said where the frame is computed
+        return None
+    path = Path(plan[1]).absolute() if plan is not None else None
+    if path is None or not path.is_file() or path.suffix.lower() not in PARQUET_ENDINGS or header(path) != names:
+        return None
+    return RowFile(path, state_of(path))
 
 
-def by_person(block: Block, count: int) -> tuple[Block, ...]:
-    """A block's rows in so many parts, those of a person in one: by a hash of who that is."""
-    whose = block.whose
-    if whose is None:
-        raise TypeError("rows of nobody are not put by person")
-    parts = (marks_of(whose.names) % np.uint64(count)).astype(np.uint16)[whose.codes]
-    order = np.argsort(parts, kind="stable")
-    ends = np.cumsum(np.bincount(parts, minlength=count))[:-1]
-    return tuple(_compact(block.rows(places)) for places in np.split(order, ends))
-
-
-def _compact(block: Block) -> Block:
-    """The block with no more names of persons than it has."""
-    whose = block.whose
-    if whose is None:
-        return block
-    persons, codes = np.unique(whose.codes, return_inverse=True)
-    names = whose.names.take(pa.array(persons))
-    return evolve(block, columns=dict(block.columns), whose=Whose(codes, names))
-
-
-def joined_blocks(blocks: list[Block], schema: Schema) -> Block:
-    """The rows of several blocks, in one."""
-    columns = {name: _joined([block.columns[name] for block in blocks]) for name in schema.names}
-    steps = {name: _joined([block.steps[name] for block in blocks]) for name in (blocks[0].steps if blocks else ())}
-    facts = schema.features
-    bits = None if facts is None else Bits.joined((block.bits for block in blocks if block.bits is not None), facts)
-    whose = None if schema.person is None else joined_whose([b.whose for b in blocks if b.whose is not None])
-    return Block(columns, sum(block.length for block in blocks), None, bits, steps, whose)
-
-
-def open_file(path: Path, schema: Schema) -> FileSource:
+def open_file(path: Path, schema: Schema) -> ReadSource:
     """The file as a source, after a look at its header."""
     state = state_of(path)
     check_columns(header(path), schema.sources, str(path), in_text=not is_parquet(path))
-    return FileSource(path.absolute(), schema, state)
-
-
-def in_memory(source: FileSource, census: Census | None = None) -> MemorySource:
-    """A file's rows, encoded once and kept."""
-    blocks, memory = (
-        [],
-        Memory(path_of(source.path), "Table.read(path, schema, stream=True), which reads rows anew each time"),
-    )
-    for block in source.blocks(census=census):
-        sparse = 0 if block.bits is None else block.bits.found.nbytes + block.bits.ends.nbytes
-        sparse += 0 if block.whose is None else block.whose.codes.nbytes + block.whose.names.nbytes
-        memory.take(sum(codes.nbytes for held in (block.columns, block.steps) for codes in held.values()) + sparse)
-        blocks.append(block)
-    return MemorySource.of_block(source.schema, joined_blocks(blocks, source.schema), source.identity)
-
-
-def _joined(parts: list[Codes]) -> Codes:
-    return np.concatenate(parts) if parts else np.empty(0, dtype=np.uint8)
+    return ReadSource(RowFile(path.absolute(), state), schema)
 
 
 def header(place: Place) -> tuple[str, ...]:

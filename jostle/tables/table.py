@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from jostle.errors import ProbeError, TableError, described, shown
 from jostle.given import called_as, given_as, given_flag, given_path
-from jostle.tables import dask_source, frames, readers
+from jostle.tables import dask_source, frames, queries, readers
 from jostle.tables.attributes import feature_names, joined, joined_labels
 from jostle.tables.block import Block
 from jostle.tables.columns import PUBLIC, Column, Numeric
@@ -26,6 +26,7 @@ from jostle.tables.origins import RowOrigin
 from jostle.tables.per_person import PersonFold, aggregates_of, schema_per_person
 from jostle.tables.persons import PUBLIC_KEY, BeyondCount
 from jostle.tables.schema import Neighbours, Schema
+from jostle.tables.sources import ReadSource
 
 
 class Table:
@@ -91,8 +92,7 @@ class Table:
         if dask_source.is_dask(frame):
             pieces = dask_source.dask_source(frame, schema)
             return cls(pieces, pieces.census, [frame])
-        census = Census()
-        return cls(frames.frame_source(frame, schema, census), lambda: census, [frame])
+        return cls._of(frame, schema, [frame])
 
     @classmethod
     @called_as("Table.from_features(X, y, schema)", why=PUBLIC)
@@ -112,9 +112,7 @@ class Table:
         _check_schema(schema)
         if schema.features is not None and feature_names(features) is None:
             return cls.from_matrix(features, joined_labels(labels, schema), schema)
-        census = Census()
-        source = frames.frame_source(joined(features, labels, schema), schema, census)
-        return cls(source, lambda: census, [features, labels])
+        return cls._of(joined(features, labels, schema), schema, [features, labels])
 
     @classmethod
     @called_as('Table.read("rows.csv", schema)', why=PUBLIC)
@@ -148,7 +146,41 @@ class Table:
         if given_flag(stream, "stream", error=TableError):
             return cls(source, source.census, [place])
         census = Census()
-        return cls(readers.in_memory(source, census), lambda: census, [place])
+        return cls(source.kept(census), lambda: census, [place])
+
+    @classmethod
+    def _of(cls, frame: Any, schema: Schema, made_of: Iterable[object]) -> Table:
+        census, reader = Census(), readers.scanned_file(frame) or frames.frame_reader(frame)
+        frames.check_columns(reader.columns, schema.sources, "the frame", index=reader.index)
+        return cls(ReadSource(reader, schema).kept(census), lambda: census, made_of)
+
+    @classmethod
+    @called_as('Table.query("postgresql://HOST/NAME", "select age, ward from visits", schema)', why=PUBLIC)
+    def query(cls, database: str, query: str, schema: Schema | str | Path, *, each_of_one: bool = False) -> Table:
+        """A table of a query's rows, in PostgreSQL or in a file of SQLite or DuckDB, as of this moment.
+
+        They stay there: what can be counted in the database is counted there, the rest is read in batches. The promise
+        is about rows of the query's result.
+
+        Args:
+            database: postgresql://HOST/NAME, sqlite:///FILE or duckdb:///FILE. What opens it may stand in the
+                environment or a service file.
+            query: a SELECT, written by whoever owns the data.
+            schema: the public facts about its rows, or a TOML file of them.
+            each_of_one: where the query joins or aggregates, the owner's word that each row of its result is made of
+                one person's data alone, and that one has no more of them than rows_per_person; without persons, that
+                one row makes one.
+
+        Raises:
+            TableError: the database cannot be opened, the query does not run or mixes rows, or a column is missing.
+            SchemaError: the schema cannot be read.
+        """
+        schema = Schema.read(schema) if isinstance(schema, str | Path) else schema
+        _check_schema(schema)
+        word = given_flag(each_of_one, "each_of_one", error=TableError)
+        source = queries.open_query(database, query, schema, each_of_one=word)
+        file = source.query.database.file
+        return cls(source, source.census, [] if file is None else [file])
 
     @classmethod
     def from_matrix(cls, matrix: Any, frame: Any, schema: Schema) -> Table:

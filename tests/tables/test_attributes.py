@@ -13,7 +13,7 @@ import pytest
 from jostle import Categorical, Numeric, Schema
 from jostle.errors import TableError
 from jostle.tables.attributes import feature_columns, joined
-from jostle.tables.frames import frame_source
+from jostle.tables.frames import encode_frame
 
 SCHEMA = Schema(
     {
@@ -26,7 +26,7 @@ SCHEMA = Schema(
 
 
 def codes(features: object, labels: list[str]) -> list[list[int]]:
-    source = frame_source(joined(features, labels, SCHEMA), SCHEMA)
+    source = encode_frame(joined(features, labels, SCHEMA), SCHEMA)
     return [source.columns[name].tolist() for name in SCHEMA.names]
 
 

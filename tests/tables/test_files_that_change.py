@@ -13,7 +13,7 @@ from some_tables import tally
 import jostle
 from jostle import Categorical, Schema, Table
 from jostle.errors import JostleError, ProbeError, TableError
-from jostle.tables import dask_source, readers
+from jostle.tables import dask_source, sources
 from jostle.tables.encode import encode_block
 from jostle.tables.kernels import Counts
 
@@ -76,7 +76,7 @@ def test_a_row_that_moves_while_the_file_is_read_does_not_count_twice(
         os.utime(tmp_path / name, ns=(moment, moment))  # as who writes to it in the meantime does
         return encode_block(*given)
 
-    monkeypatch.setattr(readers, "encode_block", slowly)
+    monkeypatch.setattr(sources, "encode_block", slowly)
     with pytest.raises(TableError, match="was written since it was opened"):
         tally(Table.read(tmp_path / name, SCHEMA, **read), Counts.of("a"))
 

@@ -17,8 +17,8 @@ from attrs import evolve
 from scipy.sparse import csr_array
 
 import jostle
-from jostle.tables import persons, readers
-from jostle.tables.hashes import with_fewer
+from jostle.tables import persons, readers, sources
+from jostle.tables.engines import with_fewer
 from jostle.tables.kernels import Counts
 from jostle.tables.persons import distinct, whose_rows
 
@@ -134,7 +134,7 @@ def test_every_way_in_holds_the_same_rows(tmp_path: Path, monkeypatch: pytest.Mo
     dd = pytest.importorskip("dask.dataframe")
     monkeypatch.setattr(readers, "BATCH_ROWS", 300)
     monkeypatch.setattr(readers, "CHUNK_BYTES", 3000)
-    monkeypatch.setattr(readers, "SPILLED_BYTES", 4000)
+    monkeypatch.setattr(sources, "SPILLED_BYTES", 4000)
     if clash:
         monkeypatch.setattr(persons, "row_marks", lambda block: np.zeros(block.length, np.uint64))
         monkeypatch.setattr(persons, "mixed", np.zeros_like)

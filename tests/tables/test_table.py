@@ -12,14 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import dask.dataframe as dask_frame
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pa_parquet
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from some_databases import in_duckdb, in_postgres, in_sqlite
 from some_tables import SMALL, SMALL_CODES, small_frame, source_of, tally
 
 from jostle import Categorical, Dates, JostleError, Numeric, Schema, Table
@@ -94,8 +97,10 @@ WAYS_SCHEMA = Schema(
 )
 
 
-def ways_in(columns: dict[str, list[Any]], folder: Path) -> Iterator[tuple[str, Table]]:
+def ways_in(columns: dict[str, list[Any]], folder: Path, postgres: str) -> Iterator[tuple[str, Table]]:
     """Yield a table of the same rows by every way in."""
+    files = folder / "files"
+    files.mkdir()
     types = [pa.string(), pa.float64(), pa.date32()]
     arrow = pa.table(
         [pa.array(cells, kind) for cells, kind in zip(columns.values(), types, strict=True)], list(columns)
@@ -111,19 +116,44 @@ def ways_in(columns: dict[str, list[Any]], folder: Path) -> Iterator[tuple[str, 
         "polars": pl.from_arrow(arrow),
         "lazy": pl.from_arrow(arrow).lazy(),  # type: ignore[union-attr]  # of a table comes a frame
         "dask": dask_frame.from_pandas(pandas, npartitions=2),  # type: ignore[no-untyped-call]  # Dask has no types
+        "a relation": duckdb.connect().from_arrow(parts),
+        "a reader": parts.to_reader(max_chunksize=1),
+        "a stream": Streamed(parts),
     }
     for name, frame in frames.items():
         yield name, Table.from_frame(frame, WAYS_SCHEMA)
-    pandas.to_csv(folder / "t.csv", index=False)
-    pandas.to_csv(folder / "t.csv.bz2", index=False, lineterminator="\r\n", quoting=1)
-    pa_parquet.write_table(parts, folder / "t.parquet", row_group_size=2, data_page_size=1)
-    pa_parquet.write_table(coded, folder / "coded.parquet", dictionary_pagesize_limit=1)
-    for path in folder.iterdir():
+    pandas.to_csv(files / "t.csv", index=False)
+    pandas.to_csv(files / "t.csv.bz2", index=False, lineterminator="\r\n", quoting=1)
+    pa_parquet.write_table(parts, files / "t.parquet", row_group_size=2, data_page_size=1)
+    pa_parquet.write_table(coded, files / "coded.parquet", dictionary_pagesize_limit=1)
+    for path in files.iterdir():
         for stream in (False, True):
             yield f"{path.name} {stream}", Table.read(path, WAYS_SCHEMA, stream=stream)
+    scan = pl.scan_parquet(files / "t.parquet")
+    yield "a scan", Table.from_frame(scan, WAYS_SCHEMA)
+    yield "a scan and more", Table.from_frame(scan.filter(pl.lit(value=True)).with_columns(d=pl.col("b")), WAYS_SCHEMA)
+    texts = pc.replace_substring(parts["a"], "\x00", "?")  # which PostgreSQL has in no text; it is not declared either
+    in_postgres(postgres, table=parts.set_column(0, "a", texts))
+    rows = [
+        [str(cell) if isinstance(cell, dt.date) else cell for cell in row]
+        for row in zip(*columns.values(), strict=True)
+    ]
+    databases = [postgres, in_duckdb(folder / "t.duckdb", table=parts), in_sqlite(folder / "t.db", list(columns), rows)]
+    for url in databases:
+        yield url.partition(":")[0], Table.query(url, "SELECT * FROM t", WAYS_SCHEMA)
 
 
-@settings(max_examples=15, deadline=None)
+class Streamed:
+    """Whatever has the one method that all libraries share, and nothing else."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self.table = table
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+@settings(max_examples=10, deadline=None)
 @given(
     st.lists(
         st.tuples(
@@ -136,13 +166,17 @@ def ways_in(columns: dict[str, list[Any]], folder: Path) -> Iterator[tuple[str, 
     )
 )
 def test_a_table_is_the_same_by_every_way_in(
-    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str | None, float | None, dt.date | None]]
+    tmp_path_factory: pytest.TempPathFactory,
+    postgres: str,
+    rows: list[tuple[str | None, float | None, dt.date | None]],
 ) -> None:
     """Number by number as well: sums are of steps that are finer than bins."""
     columns = {name: [row[place] for row in rows] for place, name in enumerate(WAYS_SCHEMA.names)}
     tallies = {
-        name: (tally(table, Counts.of("a", "b", "c")), tally(table, NumberSum("b")), tally(table, NumberSum("c")))
-        for name, table in ways_in(columns, tmp_path_factory.mktemp("ways"))
+        name: [
+            tally(table, kernel) for kernel in (Counts.of("a", "b", "c"), *map(Counts.of, "ac"), *map(NumberSum, "bc"))
+        ]
+        for name, table in ways_in(columns, tmp_path_factory.mktemp("ways"), postgres)
     }
 
     assert all(each == tallies["lists"] for each in tallies.values()), tallies

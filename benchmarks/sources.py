@@ -1,0 +1,174 @@
+"""Memory of reading a Parquet file through any library, and time of counting in PostgreSQL.
+
+    python benchmarks/sources.py [--rows 10000000] [--only memory|postgres]
+
+The file has 6 million rows of 13 columns, 107 MB, in row groups of 2**20 rows; what each way peaks at is measured in a
+process of its own. In PostgreSQL, started here, a histogram of two columns is timed beside the bare GROUP BY that
+anybody would write. Writes docs/benchmarks/sources.md, and fails if what is required there is not reached.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pa_parquet
+
+from jostle.tables import Categorical, Counts, Numeric, Schema, Table
+
+ROOT = Path(__file__).parent.parent
+sys.path.append(str(ROOT / "tests" / "tables"))
+PAGE = ROOT / "docs" / "benchmarks" / "sources.md"
+FILE_ROWS = 6_000_000
+REQUIRED_MEGABYTES, REQUIRED_RATIO = 500, 1.5
+REPEATS = 5
+WARDS = ["north", "south", "east", "west"]
+SCHEMA = Schema(
+    {
+        **{f"a{place}": Categorical(range(10)) for place in range(10)},
+        "real": Numeric(0, 100),
+        "ward": Categorical(WARDS),
+        "whole": Numeric(0, 1_000_000, unit=1),
+    }
+)
+WAYS = {
+    "`Table.read(path, schema)`": "Table.read(path, SCHEMA)",
+    "`Table.read(path, schema, stream=True)`": "Table.read(path, SCHEMA, stream=True)",
+    "`polars.scan_parquet`": "Table.from_frame(__import__('polars').scan_parquet(path), SCHEMA)",
+    "a relation of DuckDB": "Table.from_frame(__import__('duckdb').read_parquet(path), SCHEMA)",
+    "Dask, by row group": (
+        "Table.from_frame(__import__('dask.dataframe').dataframe.read_parquet(path, split_row_groups=True), SCHEMA)"
+    ),
+}
+MEASURED = """
+import json, re, sys, time
+from pathlib import Path
+from sources import SCHEMA, Counts, Table
+def peak(): return int(re.search(r"VmHWM:\\s*(\\d+)", Path("/proc/self/status").read_text())[1]) / 1024
+path, start = sys.argv[1], time.perf_counter()
+found = eval(sys.argv[2])._source.tally(Counts.of("a0", "ward"), ())
+print(json.dumps({"peak": peak(), "seconds": time.perf_counter() - start, "sum": int(found.sum())}))
+"""
+
+
+def made_up(rows: int) -> pa.Table:
+    """Return random rows."""
+    chance = np.random.default_rng(1)
+    columns: dict[str, Any] = {f"a{place}": chance.integers(0, 10, rows) for place in range(10)}
+    columns["real"] = chance.normal(50, 10, rows)
+    columns["ward"] = pa.array(np.array(WARDS)[chance.integers(0, 4, rows)])
+    columns["whole"] = chance.integers(0, 10**6, rows)
+    return pa.table(columns)
+
+
+def peaks() -> dict[str, dict[str, float]]:
+    """Return what each way needs."""
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.parquet"
+        pa_parquet.write_table(made_up(FILE_ROWS), path)
+        print(f"{path.stat().st_size / 2**20:.0f} MB", flush=True)
+        for way, code in WAYS.items():
+            done = subprocess.run(
+                [sys.executable, "-c", MEASURED, str(path), code], cwd=Path(__file__).parent, capture_output=True,
+                text=True, check=True, timeout=600,
+            )  # fmt: skip
+            found[way] = json.loads(done.stdout)
+            same(int(found[way]["sum"]), FILE_ROWS)
+            print(f"{way}: {found[way]['peak']:.0f} MB, {found[way]['seconds']:.1f} s", flush=True)
+    return found
+
+
+COLUMNS = Schema({"a": Categorical(range(10)), "ward": Categorical(WARDS)})
+FILLED = """CREATE UNLOGGED TABLE t AS SELECT (random() * 9)::int AS a,
+(ARRAY['north', 'south', 'east', 'west'])[1 + (random() * 3)::int] AS ward FROM generate_series(1, {rows})"""
+BARE = "SELECT a, ward, count(*) FROM t GROUP BY a, ward"
+
+
+@contextmanager
+def filled(rows: int) -> Iterator[str]:
+    """Start PostgreSQL with so many rows."""
+    from some_databases import in_postgres, started_postgres  # noqa: PLC0415 - of the tests
+
+    with started_postgres() as url:
+        in_postgres(url, FILLED.format(rows=rows), "VACUUM ANALYZE t")
+        yield url
+
+
+def counted(rows: int) -> tuple[list[float], list[float]]:
+    """Return how long a histogram takes, and the bare GROUP BY, in turn."""
+    from adbc_driver_postgresql import dbapi  # noqa: PLC0415 - for this part alone
+
+    ours: list[float] = []
+    bare: list[float] = []
+    with filled(rows) as url, dbapi.connect(url) as connection, connection.cursor() as cursor:
+        source = Table.query(url, "SELECT * FROM t", COLUMNS)._source  # noqa: SLF001 - what a probe asks
+        for _ in range(REPEATS + 1):
+            start = time.perf_counter()
+            found: Any = source.tally(Counts.of("a", "ward"), ())
+            middle = time.perf_counter()
+            cursor.execute(BARE)
+            total = sum(row[2] for row in cursor.fetchall())
+            ours.append(middle - start)
+            bare.append(time.perf_counter() - middle)
+            same(int(found.sum()), total)
+        del source
+    return ours[1:], bare[1:]
+
+
+def same(found: int, expected: int) -> None:
+    """Refuse other integers than those of all ways."""
+    if found != expected:
+        sys.exit(f"{found:,} rows were counted, of {expected:,}")
+
+
+def replaced(page: str, head: str, lines: list[str]) -> str:
+    """Return the page with a part written anew."""
+    part = "\n".join([head, "", *lines, ""])
+    pattern = re.compile(rf"{re.escape(head)}\n.*?(?=\n## |\Z)", re.DOTALL)
+    return pattern.sub(lambda _: part, page) if pattern.search(page) else f"{page.rstrip()}\n\n{part}"
+
+
+def main() -> int:
+    """Measure, and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=10_000_000)
+    parser.add_argument("--only", choices=["memory", "postgres"])
+    given = parser.parse_args()
+    page, failed = PAGE.read_text() if PAGE.exists() else "# Reading rows\n\nMade by `benchmarks/sources.py`.\n", False
+    if given.only in {None, "memory"}:
+        found = peaks()
+        lines = [f"Peak of the whole process; at most {REQUIRED_MEGABYTES} MB is asked for.", ""]
+        lines += ["| way in | MB | seconds, first question included |", "|---|---|---|"]
+        lines += [f"| {way} | {each['peak']:.0f} | {each['seconds']:.1f} |" for way, each in found.items()]
+        page = replaced(page, "## A Parquet file of 107 MB, 6 million rows", lines)
+        failed |= any(each["peak"] > REQUIRED_MEGABYTES for each in found.values())
+    if given.only in {None, "postgres"}:
+        ours, bare = counted(given.rows)
+        ratio = median(ours) / median(bare)
+        said = f"{median(ours):.2f} s, the bare `GROUP BY` {median(bare):.2f} s: {ratio:.2f} times that"
+        print(said, flush=True)
+        lines = [
+            f"Of {given.rows:,} rows, a histogram of two columns takes {said}; at most {REQUIRED_RATIO} is asked for.",
+            f"Medians of {REPEATS}, in turn.",
+        ]
+        page = replaced(page, "## Counting in PostgreSQL", lines)
+        failed |= ratio > REQUIRED_RATIO
+    PAGE.write_text(page)
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
