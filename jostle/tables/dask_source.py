@@ -9,22 +9,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from attrs import evolve, field, frozen
 
 from jostle.errors import TableError
 from jostle.files.content import FileState, state_of
-from jostle.progress import unshown
-from jostle.tables.block import Block, Where
+from jostle.tables.block import Block
 from jostle.tables.encode import Census, counted_columns
-from jostle.tables.engines import Fold, Folded, Partial, added_up, fold_blocks, merge, tally_blocks
 from jostle.tables.frames import check_columns, frame_reader
-from jostle.tables.hashes import RowHashes
-from jostle.tables.kernels import DenseKernel, SparseKernel
-from jostle.tables.persons import bounded
+from jostle.tables.pieces import PiecesSource, encode_piece, hold, no_blocks, put_by_person, taken
 from jostle.tables.readers import RowFile, is_parquet, open_file, row_groups
 from jostle.tables.schema import Schema
-from jostle.tables.sources import MOST_PARTS, ReadSource, by_person, joined_blocks
+from jostle.tables.sources import MOST_PARTS, ReadSource
 
 MERGED_AT_ONCE = 8
 """Partial tallies that one task of the reduction adds up."""
@@ -51,21 +46,16 @@ def is_dask(frame: object) -> bool:
 
 
 @frozen(eq=False, repr=False)
-class DaskSource:
+class DaskSource(PiecesSource):
     """Rows in pieces, and where to compute."""
 
-    schema: Schema
-    pieces: tuple[Any, ...]
+    pieces: tuple[Any, ...] = ()
     """What *blocks* makes rows of: delayed frames, or row groups of a file."""
-    blocks: Callable[[Any, Schema, Census | None], Iterator[Block]]
+    blocks: Callable[[Any, Schema, Census | None], Iterator[Block]] = no_blocks
     """Runs on a worker."""
-    identity: bytes
     client: Any = field(default=None)
-
     kept: list[list[Any]] = field(factory=list)
     """Once a cluster was asked, what holds its encoded pieces: they are encoded once, and stay on the workers."""
-    seen: list[bytes] = field(factory=list)
-    """Once they were tallied, by what all rows together are known again."""
     key: bytes | None = None
     """Of an account that the rows are bounded by, where they are: they are put together by person first."""
     whole: list[list[Any]] = field(factory=list)
@@ -75,47 +65,13 @@ class DaskSource:
         """The rows that are held of each person."""
         return evolve(self, key=key, kept=[], seen=[], whole=self.kept)
 
-    def fold(self, fold: Folded) -> Folded:
-        """What a fold holds of all rows."""
-        found: Folded | None = self._asked(_fold_piece, fold, _merge_folds, "read its part")
-        return fold if found is None else found
-
-    def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
-        """The kernel's tally of all rows that meet the conditions."""
-        kernel.cells(self.schema)  # refuses what does not fit before any work is sent out
-        nothing = tally_blocks(iter(()), self.schema, kernel, where)
-        question = (self.schema, kernel, where)
-        found: Tallied | None = self._asked(_tally_piece, question, _merge_all, "tally its part")
-        if found is None:
-            return nothing
-        tally, hashes = found
-        self._check_same(hashes)
-        return merge([nothing, tally])
-
     def ready(self) -> None:
         """Refuse a cluster without workers, after some patience: what is asked of it would wait for them for ever."""
         client = self.client or _current_client()
         if client is not None and _answers(client):
             _check_workers(client)
 
-    def _check_same(self, hashes: Partial) -> None:
-        """Refuse rows that are others than at first: one in another part by now, or piece, could count twice."""
-        mark = np.asarray(hashes).tobytes()
-        if not self.seen:
-            self.seen.append(mark)
-        if mark != self.seen[0]:
-            raise TableError(
-                "the rows are not those that were tallied before",
-                why="they are read or computed anew for a question, or once a worker is lost, and came out as others",
-                fix="write them to a file, and give that: frame.to_parquet",
-            )
-
-    def census(self) -> Census:
-        """A census of the rows."""
-        found: Census | None = self._asked(_count_piece, (), _count_all, "count what became of its rows")
-        return Census() if found is None else found
-
-    def _asked(self, ask: Callable[..., Any], question: object, add: Callable[..., Any], what: str) -> Any:
+    def asked(self, ask: Callable[..., Any], question: object, add: Callable[..., Any], what: str) -> Any:
         """The tallies that workers find in all pieces, added up in a tree; None if there are no pieces."""
         if not self.pieces:
             return None
@@ -148,7 +104,7 @@ class DaskSource:
         """Ask wherever Dask computes without a cluster: nothing is kept, as the rows may be more than fit in memory."""
         from dask import delayed  # type: ignore[attr-defined]  # noqa: PLC0415 - an extra, and not explicitly exported
 
-        encode, find, sum_up = (delayed(each, pure=False) for each in (_encode_piece, ask, add))
+        encode, find, sum_up = (delayed(each, pure=False) for each in (encode_piece, ask, add))
         facts = delayed((self.blocks, self.schema), pure=False, traverse=False)
         asked = delayed(question, pure=False, traverse=False)
         encoded = self._held([encode(piece, facts) for piece in self.pieces], partial(delayed, pure=False))
@@ -159,10 +115,10 @@ class DaskSource:
         if self.key is None:
             return encoded
         count = min(len(encoded), MOST_PARTS)
-        put, take, hold = lazy(_put_by_person), lazy(_taken), lazy(_hold)
+        put, take, held = lazy(put_by_person), lazy(taken), lazy(hold)
         split = [put(piece, count) for piece in encoded]
         facts = (self.schema, self.key)
-        return [hold([take(pieces, part) for pieces in split], *facts) for part in range(count)]
+        return [held([take(pieces, part) for pieces in split], *facts) for part in range(count)]
 
     def _asked_there(self, client: Any, ask: Callable[..., Any], question: object, add: Callable[..., Any]) -> Any:
         """Ask the workers of a cluster, who keep what they encoded."""
@@ -180,7 +136,7 @@ def _encoded_there(client: Any, pieces: Iterable[Any], blocks: Callable[..., Ite
     """What will hold the encoded pieces, on the workers of a cluster; nobody waits for them."""
     from dask import delayed  # type: ignore[attr-defined]  # noqa: PLC0415 - an extra, and not explicitly exported
 
-    encode, facts = delayed(_encode_piece, pure=False), delayed((blocks, schema), traverse=False)
+    encode, facts = delayed(encode_piece, pure=False), delayed((blocks, schema), traverse=False)
     return client.compute([encode(piece, facts) for piece in pieces])
 
 
@@ -237,7 +193,7 @@ def dask_source(frame: Any, schema: Schema) -> DaskSource:
 
     check_columns(tuple(frame.columns), schema.sources, "the frame")
     pieces = tuple(frame[list(counted_columns(schema, frame.columns))].to_delayed())
-    return DaskSource(schema, pieces, _frame_blocks, tokenize(frame).encode())
+    return DaskSource(schema, tokenize(frame).encode(), pieces=pieces, blocks=_frame_blocks)
 
 
 def connect(address: str, path: Path, schema: Schema) -> DaskSource:
@@ -264,7 +220,7 @@ def connect(address: str, path: Path, schema: Schema) -> DaskSource:
         # As a table in memory is encoded when it is opened. Workers that are new load what they need meanwhile.
         with suppress(Exception):  # the first question tries again, and says what is wrong
             kept.append(_encoded_there(client, pieces, blocks, schema))
-    return DaskSource(schema, tuple(pieces), blocks, source.identity, client, kept)
+    return DaskSource(schema, source.identity, pieces=tuple(pieces), blocks=blocks, client=client, kept=kept)
 
 
 def _client(address: str) -> Any:
@@ -293,91 +249,3 @@ def _file_blocks(
 ) -> Iterator[Block]:
     path, groups = piece
     return ReadSource(RowFile(path, opened, groups), schema).blocks(census)
-
-
-Encoded = tuple[tuple[Block, ...], Census, Partial]
-"""A piece's rows, what became of them, and by what they are known again."""
-Tallied = tuple[Partial, Partial]
-"""A tally, and by what all rows that were looked at for it are known again."""
-
-
-def _encode_piece(piece: Any, facts: tuple[Any, Schema]) -> Encoded | None:
-    # Whatever goes wrong stays here: Dask would send the exception, and the rows in its frames, to logs and screens.
-    try:
-        blocks, schema = facts
-        census = Census()
-        with unshown():  # on a worker, whose errors go to its own log
-            found = tuple(blocks(piece, schema, census))
-        return found, census, tally_blocks(iter(found), schema, RowHashes(fine=True), ())
-    except Exception:  # noqa: BLE001 - see above
-        return None
-
-
-def _put_by_person(encoded: Encoded | None, count: int) -> list[list[Block]] | None:
-    """A piece's rows in so many parts, those of a person in one."""
-    if encoded is None:
-        return None
-    try:
-        blocks = [by_person(block, count) for block in encoded[0]]
-        return [[parts[part] for parts in blocks] for part in range(count)]
-    except Exception:  # noqa: BLE001 - as in _encode_piece
-        return None
-
-
-def _taken(parts: list[list[Block]] | None, part: int) -> list[Block] | None:
-    return None if parts is None else parts[part]
-
-
-def _hold(pieces: list[list[Block] | None], schema: Schema, key: bytes) -> Encoded | None:
-    """The rows that are held of all persons in one part."""
-    try:
-        blocks = [block for piece in pieces if piece is not None for block in piece]
-        if any(piece is None for piece in pieces):
-            return None
-        held = bounded(joined_blocks(blocks, schema), schema, key)
-        return (held,), Census(), tally_blocks(iter((held,)), schema, RowHashes(fine=True), ())
-    except Exception:  # noqa: BLE001 - as in _encode_piece
-        return None
-
-
-def _tally_piece(encoded: Encoded | None, question: tuple[Schema, DenseKernel | SparseKernel, Where]) -> Tallied | None:
-    if encoded is None:
-        return None
-    try:
-        return tally_blocks(iter(encoded[0]), *question), encoded[2]
-    except Exception:  # noqa: BLE001 - as in _encode_piece
-        return None
-
-
-def _fold_piece(encoded: Encoded | None, question: Fold) -> Fold | None:
-    if encoded is None:
-        return None
-    try:
-        return fold_blocks(encoded[0], question)
-    except Exception:  # noqa: BLE001 - as in _encode_piece
-        return None
-
-
-def _merge_folds(parts: list[Fold | None]) -> Fold | None:
-    whole = [each for each in parts if each is not None]
-    return None if len(whole) < len(parts) else added_up(whole, type(whole[0]).merged)
-
-
-def _count_piece(encoded: Encoded | None, question: object) -> Census | None:  # noqa: ARG001 - asked as tallies are
-    return None if encoded is None else encoded[1]
-
-
-def _count_all(parts: list[Census | None]) -> Census | None:
-    total = Census()
-    for each in parts:
-        if each is None:
-            return None
-        total.add(each)
-    return total
-
-
-def _merge_all(parts: list[Tallied | None]) -> Tallied | None:
-    whole = [each for each in parts if each is not None]
-    if len(whole) < len(parts):
-        return None
-    return merge(tally for tally, _ in whole), merge(hashes for _, hashes in whole)

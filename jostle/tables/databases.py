@@ -186,6 +186,7 @@ class PostgreSQL(Database):
             for name, value in SETTINGS.items():
                 self._do(f"SET LOCAL {name} = '{value}'")
             self._said("SELECT 1")  # which takes the snapshot
+            self._do("SAVEPOINT jostle")
 
     def _do(self, statement: str) -> None:
         with self._connection.cursor() as cursor:
@@ -230,6 +231,14 @@ class PostgreSQL(Database):
             yield from self._streamed(statement)
 
     def _streamed(self, statement: str) -> Iterator[Batch]:
+        try:
+            yield from self._run(statement)
+        except BaseException:  # Ctrl-C included: the snapshot is there for the next question
+            with suppress(Exception):
+                self._do("ROLLBACK TO SAVEPOINT jostle")
+            raise
+
+    def _run(self, statement: str) -> Iterator[Batch]:
         with self._connection.cursor() as cursor:
             cursor.adbc_statement.set_options(**{"adbc.postgresql.batch_size_hint_bytes": f"{BATCH_BYTES}"})
             cursor.execute(statement)

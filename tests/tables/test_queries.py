@@ -182,6 +182,17 @@ def test_a_stream_that_is_left_is_no_hindrance(filled: str) -> None:
     assert source.tally(Counts.of("ward"), ()).tolist() == [200000, 0]  # type: ignore[union-attr]  # dense
 
 
+def test_a_question_that_fails_does_not_end_the_snapshot(filled: str) -> None:
+    text = "SELECT CASE WHEN days = 3 THEN (1 / (days - 3))::text ELSE ward END AS ward, ill FROM t"
+    table = Table.query(filled, text, NARROW)
+    with pytest.raises(TableError, match="was not run to its end") as refused:
+        tally(table, Counts.of("ward"))
+    assert "zero" not in str(refused.value)
+    in_postgres(filled, "INSERT INTO t(ill) VALUES ('yes')")
+
+    assert tally(table, Counts.of("ill")) == [4, 3]
+
+
 MIXING = {
     "SELECT ward, ill FROM t LIMIT 5": "has a LIMIT",
     "SELECT ward, ill FROM (SELECT * FROM t ORDER BY days LIMIT 5) AS u": "has a LIMIT",

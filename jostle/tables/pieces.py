@@ -1,0 +1,174 @@
+"""Rows in pieces on workers of other libraries: our encoder and kernels run there, and partial tallies come back.
+
+Whatever engine holds the rows does one thing for us: it maps a function over all pieces, and adds up what it gives. So
+all engines give the same integers. The exception of a worker, which may quote rows, never leaves it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from attrs import field, frozen
+
+from jostle.errors import TableError
+from jostle.progress import unshown
+from jostle.tables.block import Block, Where
+from jostle.tables.encode import Census
+from jostle.tables.engines import Fold, Folded, Partial, added_up, fold_blocks, merge, tally_blocks
+from jostle.tables.hashes import RowHashes
+from jostle.tables.kernels import DenseKernel, SparseKernel
+from jostle.tables.persons import bounded
+from jostle.tables.schema import Schema
+from jostle.tables.sources import by_person, joined_blocks
+
+
+def no_blocks(piece: Any, schema: Schema, census: Census | None = None) -> Iterator[Block]:  # noqa: ARG001 - as all
+    """Yield nothing."""
+    return iter(())
+
+
+@frozen(eq=False, repr=False)
+class PiecesSource(ABC):
+    """Rows in pieces, somewhere."""
+
+    schema: Schema
+    identity: bytes
+    seen: list[bytes] = field(factory=list, kw_only=True)
+    """Once they were tallied, by what all rows together are known again."""
+
+    @abstractmethod
+    def asked(self, ask: Callable[..., Any], question: object, add: Callable[..., Any], what: str) -> Any:
+        """What workers find in all pieces by a function, added up by another; None if there are no pieces."""
+
+    def fold(self, fold: Folded) -> Folded:
+        """What a fold holds of all rows."""
+        found: Folded | None = self.asked(fold_piece, fold, merge_folds, "read its part")
+        return fold if found is None else found
+
+    def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
+        """The kernel's tally of all rows that meet the conditions."""
+        kernel.cells(self.schema)  # refuses what does not fit before any work is sent out
+        nothing = tally_blocks(iter(()), self.schema, kernel, where)
+        question = (self.schema, kernel, where)
+        found: Tallied | None = self.asked(tally_piece, question, merge_all, "tally its part")
+        if found is None:
+            return nothing
+        tally, hashes = found
+        self._check_same(hashes)
+        return merge([nothing, tally])
+
+    def census(self) -> Census:
+        """A census of the rows."""
+        found: Census | None = self.asked(count_piece, (), count_all, "count what became of its rows")
+        return Census() if found is None else found
+
+    def _check_same(self, hashes: Partial) -> None:
+        """Refuse rows that are others than at first: one in another part by now, or piece, could count twice."""
+        mark = np.asarray(hashes).tobytes()
+        if not self.seen:
+            self.seen.append(mark)
+        if mark != self.seen[0]:
+            raise TableError(
+                "the rows are not those that were tallied before",
+                why="they are read or computed anew for a question, or once a worker is lost, and came out as others",
+                fix="write them to a file, and give that: frame.to_parquet",
+            )
+
+
+Encoded = tuple[tuple[Block, ...], Census, Partial]
+"""A piece's rows, what became of them, and by what they are known again."""
+Tallied = tuple[Partial, Partial]
+"""A tally, and by what all rows that were looked at for it are known again."""
+
+
+def encode_piece(piece: Any, facts: tuple[Any, Schema]) -> Encoded | None:
+    """A piece as codes."""
+    # Whatever goes wrong stays here: engines send an exception, and the rows in its frames, to logs and screens.
+    try:
+        blocks, schema = facts
+        census = Census()
+        with unshown():  # on a worker, whose errors go to its own log
+            found = tuple(blocks(piece, schema, census))
+        return found, census, tally_blocks(iter(found), schema, RowHashes(fine=True), ())
+    except Exception:  # noqa: BLE001 - see above
+        return None
+
+
+def put_by_person(encoded: Encoded | None, count: int) -> list[list[Block]] | None:
+    """A piece's rows in so many parts, those of a person in one."""
+    if encoded is None:
+        return None
+    try:
+        blocks = [by_person(block, count) for block in encoded[0]]
+        return [[parts[part] for parts in blocks] for part in range(count)]
+    except Exception:  # noqa: BLE001 - as in encode_piece
+        return None
+
+
+def taken(parts: list[list[Block]] | None, part: int) -> list[Block] | None:
+    """One of a piece's parts."""
+    return None if parts is None else parts[part]
+
+
+def hold(pieces: list[list[Block] | None], schema: Schema, key: bytes) -> Encoded | None:
+    """The rows that are held of all persons in one part."""
+    try:
+        blocks = [block for piece in pieces if piece is not None for block in piece]
+        if any(piece is None for piece in pieces):
+            return None
+        held = bounded(joined_blocks(blocks, schema), schema, key)
+        return (held,), Census(), tally_blocks(iter((held,)), schema, RowHashes(fine=True), ())
+    except Exception:  # noqa: BLE001 - as in encode_piece
+        return None
+
+
+def tally_piece(encoded: Encoded | None, question: tuple[Schema, DenseKernel | SparseKernel, Where]) -> Tallied | None:
+    """A piece's tally."""
+    if encoded is None:
+        return None
+    try:
+        return tally_blocks(iter(encoded[0]), *question), encoded[2]
+    except Exception:  # noqa: BLE001 - as in encode_piece
+        return None
+
+
+def fold_piece(encoded: Encoded | None, question: Fold) -> Fold | None:
+    """What a fold holds of a piece."""
+    if encoded is None:
+        return None
+    try:
+        return fold_blocks(encoded[0], question)
+    except Exception:  # noqa: BLE001 - as in encode_piece
+        return None
+
+
+def merge_folds(parts: list[Fold | None]) -> Fold | None:
+    """What a fold holds of several pieces."""
+    whole = [each for each in parts if each is not None]
+    return None if len(whole) < len(parts) else added_up(whole, type(whole[0]).merged)
+
+
+def count_piece(encoded: Encoded | None, question: object) -> Census | None:  # noqa: ARG001 - asked as tallies are
+    """The census of a piece."""
+    return None if encoded is None else encoded[1]
+
+
+def count_all(parts: list[Census | None]) -> Census | None:
+    """The census of several pieces."""
+    total = Census()
+    for each in parts:
+        if each is None:
+            return None
+        total.add(each)
+    return total
+
+
+def merge_all(parts: list[Tallied | None]) -> Tallied | None:
+    """The tally of several pieces."""
+    whole = [each for each in parts if each is not None]
+    if len(whole) < len(parts):
+        return None
+    return merge(tally for tally, _ in whole), merge(hashes for _, hashes in whole)
