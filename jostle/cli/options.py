@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from jostle.cli.saying import Json, With, headline, load_with, say_json, table
+
+if TYPE_CHECKING:
+    from jostle.options.base import Option
 
 app = typer.Typer(add_completion=False)
 
@@ -23,9 +26,15 @@ def options(
 
     found = [catalogue.get(name) for name in catalogue.names(task)]
     if json_:
-        facts = [(each.name, each.task.name, each.version, each.paper) for each in found]
-        say_json([dict(zip(("name", "task", "version", "paper"), fact, strict=True)) for fact in facts])
+        facts = [(each.name, each.task.name, each.version, each.paper, each.holds) for each in found]
+        say_json([dict(zip(("name", "task", "version", "paper", "holds"), fact, strict=True)) for fact in facts])
         return
-    rows = [(each.name, each.task.name, (type(each).__doc__ or "").strip().partition("\n")[0]) for each in found]
+    rows = [(each.name, each.task.name, _said(each)) for each in found]
     headline("Options")
     table(("name", "task", "what it does"), rows)
+
+
+def _said(option: Option[Any]) -> str:
+    """What it does, and that it does not run in little memory on rows that are streamed, where that is so."""
+    does = (type(option).__doc__ or "").strip().partition("\n")[0]
+    return f"{does} Streamed or not, memory holds {option.holds}." if option.holds else does

@@ -82,6 +82,11 @@ class Option(ABC, Generic[Answer]):
         ]
         return type(self).__name__ + (f"({', '.join(changed)})" if changed else "")
 
+    @property
+    def holds(self) -> str:
+        """What it keeps in memory that grows with the rows, also of a file that is streamed; most keep nothing such."""
+        return ""
+
     def refuses(self, schema: Schema) -> str | None:  # noqa: ARG002 - most run on anything
         """The reason why this cannot run on tables of this schema, or None.
 

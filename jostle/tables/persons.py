@@ -119,7 +119,13 @@ def _numbered(names: pa.Array) -> tuple[NDArray[np.signedinteger[Any]], pa.Array
 
 def texts_of_names(names: pa.Array) -> pa.Array:
     """Names as texts, each in the one way."""
-    return one_way(pc.cast(names, pa.large_string())) if pa.types.is_integer(names.type) else names
+    if not pa.types.is_integer(names.type):
+        return names
+    texts, ends = pc.cast(names, pa.large_string()), pc.min_max(names).as_py()
+    low, high = (ends[end] or 0 for end in ("min", "max"))
+    # Dates have eight digits; longer numbers than these are written with a power of ten.
+    plain = (-(10**18) < low and high < 10**7) or (10**8 <= low and high < 10**18)
+    return texts if plain else one_way(texts)
 
 
 def _whose_chunk(values: pa.Array) -> Whose:

@@ -22,7 +22,8 @@ from jostle.options.statistics.variances import SpreadVariance
 from jostle.privacy.amounts import Amount
 from jostle.privacy.events import price
 from jostle.privacy.measured import Measured
-from jostle.tables.kernels import Counts
+from jostle.tables.engines import MemorySource
+from jostle.tables.kernels import Counts, SparseKernel
 from jostle.tables.schema import Neighbours
 from jostle.tasks import EVALUATION, MEANS, QUANTILES, RANGES, SUMS, VARIANCES
 from jostle.tasks.classification.model import Model
@@ -303,6 +304,23 @@ def test_the_data_are_left_as_they_were(name: str) -> None:
     option(jostle.rehearse(table, epsilon=1), epsilon=1)
     after = table._source.columns  # type: ignore[attr-defined]  # an in-memory source
     assert all(np.array_equal(codes, after[key]) for key, codes in before.items())
+
+
+@pytest.mark.parametrize("name", EVERYONE)
+def test_what_keeps_what_grows_with_the_rows_in_memory_says_so(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dense tallies have a public number of cells; sparse ones may have one for each row, and so may rows drawn."""
+    option: Any = get(name)
+    asked: list[Any] = []
+    tally = MemorySource.tally
+
+    def noted(source: MemorySource, kernel: Any, where: Any) -> Any:
+        asked.append(kernel)
+        return tally(source, kernel, where)
+
+    monkeypatch.setattr(MemorySource, "tally", noted)
+    option(jostle.rehearse(tables(option, "add_remove")[0], epsilon=1, seed=1), epsilon=1)
+    draws_rows = "PrivBayes" in name
+    assert bool(option.holds) == draws_rows | any(isinstance(kernel, SparseKernel) for kernel in asked)
 
 
 def _edge(name: str, relation: Neighbours) -> tuple[Schema, list[tuple[int, ...]]]:

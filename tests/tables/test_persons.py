@@ -99,6 +99,15 @@ def test_columns_of_all_types_say_who_is_who(column: pa.Array | pa.ChunkedArray)
     assert names == (["1", "2", None, "1"] if len(column) == 4 else [None, "1"])
 
 
+@pytest.mark.parametrize("edge", [0, 10**7, 20240131, 10**8, 10**17, 10**18, 2**63 - 2, -(10**7), -(10**18), 3 - 2**63])
+def test_whole_numbers_name_whom_the_same_digits_name(edge: int) -> None:
+    """As text, some of these are dates, and some are written with a power of ten."""
+    for numbers in ([edge - 1], [edge], [edge + 1], [edge - 1, edge, edge + 1], [edge, 5], []):
+        whole = pa.array(numbers, pa.int64())
+        written = [persons.written_one_way(str(number)) for number in numbers]
+        assert persons.texts_of_names(whole).to_pylist() == written
+
+
 def test_at_most_so_many_rows_of_a_person_are_held() -> None:
     """Of each person as many rows as there are, up to the number that is declared; other keys hold other rows."""
     frame = rows()

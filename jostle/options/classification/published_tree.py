@@ -47,6 +47,11 @@ class PublishedTree(Classifier):
         """The Option that publishes the rows."""
         return PUBLISHERS[self.publisher]()
 
+    @property
+    def holds(self) -> str:
+        """What its publisher holds."""
+        return self.publishes.holds
+
     def refuses(self, schema: Schema) -> str | None:
         """The reason why this cannot run: what its publisher says."""
         return self.publishes.refuses(schema)

@@ -64,6 +64,11 @@ class PrivBayes(Publisher):
     """Part of the rest that picks the network; the other counts its families."""
     paper = "Zhang, Cormode, Procopiuc, Srivastava, Xiao, SIGMOD 2014"
 
+    @property
+    def holds(self) -> str:
+        """The rows that it draws, 10 million at most."""
+        return "the rows that it draws, 10 million at most"
+
     def refuses(self, schema: Schema) -> str | None:
         """The reason why this cannot run: no label, or more values in all columns than are counted at once."""
         if schema.label is not None and sum(map(schema.size, schema.names)) > MOST_CELLS // 2:

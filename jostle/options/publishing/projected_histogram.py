@@ -269,6 +269,11 @@ class ProjectedHistogram(Publisher):
     """Part of epsilon that buys the number of rows, unless it is public."""
     paper = "Vinterbo, ECML PKDD 2012"
 
+    @property
+    def holds(self) -> str:
+        """The combinations that rows have of the columns that it takes."""
+        return "the combinations that rows have of the columns that it takes"
+
     def refuses(self, schema: Schema) -> str | None:
         """The reason why this cannot run: no label, or fewer attributes than columns asked for."""
         count = len(schema.attributes)

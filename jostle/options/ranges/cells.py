@@ -131,6 +131,11 @@ class ThresholdedHistogram(GridOption):
         cells = math.prod(grid_shape(schema))
         return f"{cells:.3g} cells have no numbers of 63 bits" if cells >= LARGEST_KEY else None
 
+    @property
+    def holds(self) -> str:
+        """The cells that rows are in."""
+        return "the cells that rows are in"
+
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
         """The total, then the counts."""
         return counts_cost(schema, epsilon, self.total_share)

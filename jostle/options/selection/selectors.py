@@ -195,6 +195,11 @@ class PrivateKD(AskingSelector):
 
     paper = "Vinterbo, ECML PKDD 2012"
 
+    @property
+    def holds(self) -> str:
+        """The combinations that rows have of what it selects."""
+        return "the combinations that rows have of what it selects"
+
     def places(self, schema: Schema) -> int:
         """Number of features that are chosen."""
         return min(super().places(schema), MOST_PLACES)
