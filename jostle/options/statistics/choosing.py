@@ -7,16 +7,19 @@ set on a few made-up columns, the others by hand; how near to the best way they 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
+import numpy as np
 from attrs import frozen
 
 from jostle.options.base import Option
 from jostle.options.statistics.base import declared_numbers
 from jostle.options.statistics.quantiles import CountedQuantiles, PickedQuantiles
-from jostle.options.statistics.totals import BoundedMean, BoundedSum, ClippedMean, ClippedSum, Window, window_of
+from jostle.options.statistics.totals import BoundedMean, BoundedSum, ClippedMean, ClippedSum, window_of
 from jostle.options.statistics.variances import MomentVariance, SpreadVariance
 from jostle.privacy.amounts import Amount, epsilon_amount
 from jostle.privacy.measured import Measured
@@ -57,27 +60,28 @@ class Bands:
         return next((option for option, fact, least in self.cases if seen[fact.name] >= least), self.last)
 
 
-def known_window(db: Probe, column: str, epsilon: Fraction) -> Window | None:
-    """The steps that have rows, as far as bins are known; an allotment is told of them, and unused it costs nothing."""
+def narrower(db: Probe, column: str, epsilon: Fraction, *, summed: bool) -> float:
+    """How many times less far off a narrower window takes a mean, or a sum, as far as bins are known; 0 where none is.
+
+    For the bounds, noise alone counts; for the window, noise and what rows beyond it come to: what their bins' counts
+    say, at their far ends, and twice the deviation of that. An allotment is told what is known, and costs nothing
+    unused.
+    """
     (seen,) = db.earmark(epsilon).known(Counts.of(column))
-    return None if seen is None else window_of(seen, db.schema, column)
-
-
-def spare(db: Probe, column: str, epsilon: Fraction) -> float:
-    """How many times as wide as the bins known to have rows the bounds are; 1 where no bins are known."""
-    grain, window = grain_in(db.schema, column), known_window(db, column, epsilon)
-    return 1.0 if window is None else grain.span / (window[1] - window[0])
-
-
-def spare_sum(db: Probe, column: str, epsilon: Fraction) -> float:
-    """How many times as far from 0 as the bins known to have rows the bounds are; 1 where no bins are known."""
-    grain, window = grain_in(db.schema, column), known_window(db, column, epsilon)
-    if window is None:
-        return 1.0
-    return float(
-        max(abs(grain.number(0)), abs(grain.number(grain.span)))
-        / max(abs(grain.number(step)) for step in (*window, window[1]))
-    )
+    window = None if seen is None else window_of(seen, db.schema, column)
+    if seen is None or window is None:
+        return 0.0
+    grain, known, own = grain_in(db.schema, column), db.schema[column], float(epsilon / db.unit)
+    low, high, least, most = (float(grain.number(step)) for step in (*window, 0, grain.span))
+    cuts = np.array(getattr(known, "cut_points", ()), dtype=np.float64)
+    far = np.maximum(np.maximum(low - cuts[:-1], cuts[1:] - high), 0)
+    counts, variance = seen.counts[: len(far)], seen.variance[: len(far)]
+    beyond = max(0.0, float(far @ counts)) + 2 * math.sqrt(float(far * far @ variance))
+    wide, narrow = (max(map(abs, ends)) if summed else ends[1] - ends[0] for ends in ((least, most), (low, high)))
+    moved = 1 if db.neighbours == "add_remove" else 2
+    if declared_numbers(db.schema, column):
+        wide = (most - least) / moved
+    return moved * wide / own / (moved * narrow / own + beyond)
 
 
 def public_rows(db: Probe, column: str, epsilon: Fraction) -> float:
@@ -98,8 +102,8 @@ def to_a_step(db: Probe, column: str, shares: tuple[Fraction, ...], epsilon: Fra
 
 DECLARED = Fact("declared rows x epsilon", public_rows)
 RULES: Mapping[Task[Any], Bands] = {
-    MEANS: Bands(((ClippedMean(), Fact("spare", spare), 4),), BoundedMean()),
-    SUMS: Bands(((ClippedSum(), Fact("spare", spare_sum), 4),), BoundedSum()),
+    MEANS: Bands(((ClippedMean(), Fact("narrower", partial(narrower, summed=False)), 2),), BoundedMean()),
+    SUMS: Bands(((ClippedSum(), Fact("narrower", partial(narrower, summed=True)), 2),), BoundedSum()),
     VARIANCES: Bands(
         (
             (SpreadVariance(look=Fraction(1, 25)), DECLARED, 2000),
@@ -109,7 +113,7 @@ RULES: Mapping[Task[Any], Bands] = {
     ),
     QUANTILES: Bands(
         (
-            (CountedQuantiles(), Fact("quantiles", how_many), 10),
+            (CountedQuantiles(), Fact("quantiles", how_many), 9),
             # Picks hit the step as it is: what is left makes their intervals narrow.
             (PickedQuantiles(counting=Fraction(1, 2)), Fact("rows x epsilon to a step", to_a_step), 50),
         ),

@@ -47,9 +47,15 @@ def taken(ask: Any, **facts: Any) -> str:
 
 
 def known(db: Probe) -> Any:
-    """Ask for a mean where the bins were bought before."""
-    db.histogram("x", epsilon=1)
-    return db.mean("x", epsilon=1)
+    """Ask for a mean where the bins were bought before, and dearly."""
+    db.histogram("x", epsilon=2)
+    return db.mean("x", epsilon="1/50")
+
+
+def hardly_known(db: Probe) -> Any:
+    """Ask for a mean where the bins were bought before, but not so dearly that few rows beyond them would show."""
+    db.histogram("x", epsilon="1/50")
+    return db.mean("x", epsilon="1/50")
 
 
 @pytest.mark.parametrize(
@@ -57,7 +63,8 @@ def known(db: Probe) -> Any:
     [
         (lambda db: db.mean("x", epsilon=1), {}, "BoundedMean"),
         (known, {}, "ClippedMean"),
-        (known, {"high": 400}, "BoundedMean"),
+        (known, {"high": 200}, "BoundedMean"),
+        (hardly_known, {}, "BoundedMean"),
         (lambda db: db.variance("x", epsilon=1), {}, "MomentVariance"),
         (lambda db: db.variance("x", epsilon="1/2"), {"rows": ROWS}, "SpreadVariance"),
         (lambda db: db.variance("x", epsilon=1), {"rows": ROWS}, "SpreadVariance(look=0.04)"),
@@ -74,7 +81,7 @@ def test_the_way_goes_by_free_facts_and_the_trace_says_why(ask: Any, facts: dict
 def test_bins_that_are_known_make_a_mean_of_wide_bounds_far_better() -> None:
     errors = {
         way: np.mean([abs(ask(probe(seed=seed)) - NUMBERS.mean()) for seed in range(20)])
-        for way, ask in {"bounded": lambda db: db.mean("x", epsilon=1), "clipped": known}.items()
+        for way, ask in {"bounded": lambda db: db.mean("x", epsilon="1/50"), "clipped": known}.items()
     }
     assert errors["clipped"] < errors["bounded"] / 3
 
@@ -128,7 +135,7 @@ def test_several_quantiles_come_in_the_order_they_were_asked_for() -> None:
     assert len(answer.interval()) == len(answer.to_frame()) == 3
     assert repr(answer).count("95%") == 3
     assert RULES[QUANTILES].formula == (
-        "CountedQuantiles where quantiles >= 10, PickedQuantiles(counting=0.5) where rows x epsilon to a step >= 50, "
+        "CountedQuantiles where quantiles >= 9, PickedQuantiles(counting=0.5) where rows x epsilon to a step >= 50, "
         "else PickedQuantiles"
     )
 
