@@ -193,6 +193,10 @@ class AccessError(JostleError, PermissionError):
     """Whoever asks is unknown, or may not do what they ask for."""
 
 
+class WireError(JostleError, ValueError):
+    """A message between an asker's process and the owner's cannot be read, or is of another version."""
+
+
 class WaitingError(AccessError):
     """A request waits until the data's owner decides; asking the same again says what became of it."""
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import CancelledError, Future
 from typing import Protocol, Self, TypeVar
 
 import numpy as np
@@ -193,6 +195,66 @@ class MemorySource:
             {name: steps[rows] for name, steps in self.steps.items()},
             None if self.whose is None else self.whose.rows(rows),
         )
+
+
+@frozen(eq=False, repr=False)
+class SharedPasses:
+    """The rows of another source, where equal tallies that are wanted at once are made by one pass.
+
+    Whoever comes while such a pass is running waits for its end. Which tallies are equal goes by what was asked alone.
+    """
+
+    rows: RowSource
+    _running: dict[object, Future[Partial]] = field(factory=dict, init=False)
+    _lock: threading.Lock = field(factory=threading.Lock, init=False)
+
+    @property
+    def schema(self) -> Schema:
+        """The public facts about the rows."""
+        return self.rows.schema
+
+    @property
+    def identity(self) -> bytes:
+        """The identity of the rows."""
+        return self.rows.identity
+
+    def ready(self) -> None:
+        """Refuse where nobody is there to be asked."""
+        self.rows.ready()
+
+    def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
+        """The kernel's tally of all rows that meet the conditions."""
+        try:
+            hash(key := (type(kernel), kernel, where))
+        except TypeError:  # it holds arrays, and is not compared with another
+            return self.rows.tally(kernel, where)
+        with self._lock:
+            running = self._running.get(key)
+            if running is None:
+                own = self._running[key] = Future()
+        if running is not None and (found := _of(running)) is not None:
+            return found
+        if running is not None:  # it failed, or was interrupted: whoever asked is told why
+            return self.rows.tally(kernel, where)
+        try:
+            made = self.rows.tally(kernel, where)
+            own.set_result(made)
+        except BaseException:
+            own.cancel()
+            raise
+        finally:
+            with self._lock:
+                del self._running[key]
+        return made if isinstance(made, SparseTally) else made.copy()  # others read it meanwhile
+
+
+def _of(running: Future[Partial]) -> Partial | None:
+    """What another's pass gives, as an array of its own; None where it gives nothing."""
+    try:
+        found = running.result()
+    except CancelledError:
+        return None
+    return found if isinstance(found, SparseTally) else found.copy()
 
 
 @frozen(eq=False, repr=False)
