@@ -307,8 +307,8 @@ def entries(path: Path) -> Iterator[Entry]:
         raise VaultError(f"the audit log {path} cannot be read: {mistake.strerror}", fix="check the path") from None
 
 
-Making = Callable[[State], tuple[str, Sequence[Fact]]]
-"""Who does something, and what, as the log is by then; what it raises, whoever asked for it is told."""
+Making = Callable[[State], Iterator[tuple[str, Fact]]]
+"""Who does what, as the log is by then: all of it, or nothing where it raises."""
 
 
 @define(eq=False)
@@ -406,11 +406,11 @@ class Log:
                 os.ftruncate(self._file, self._offset)  # cut short by a crash: whoever wrote it is gone
             for turn in turns:
                 try:
-                    by, facts = turn.make(self._state)
+                    facts = [*turn.make(self._state)]
                 except JostleError as problem:
                     turn.problem = problem
                     continue
-                for fact in facts:
+                for by, fact in facts:
                     moment = datetime.now(UTC).isoformat(timespec="seconds")
                     line, entry = written(self._state.count + 1, self._state.head, moment, by, fact)
                     lines.append(line)

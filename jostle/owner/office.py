@@ -259,12 +259,12 @@ class Office:
         """The number under which a request waits: the one that it has, or a new one."""
         held: list[int] = []
 
-        def make(state: State) -> tuple[str, Sequence[Fact]]:
+        def make(state: State) -> Iterator[tuple[str, Fact]]:
             self._share(asker, table, state)
             number = state.waited.get((asker.name, table, text))
             if number is not None and state.requests[number].state == "waiting":
                 held.append(number)
-                return asker.name, ()
+                return
             if len(text) > MOST_REQUEST:
                 raise AccessError(
                     "the request would wait for the owner, who cannot judge one so long",
@@ -277,60 +277,44 @@ class Office:
                     f"{len(own)} requests of {shown(asker.name)} wait already", fix="wait until the owner has decided"
                 )
             held.append(len(state.requests) + 1)
-            return asker.name, [Waits(held[0], table, asker.name, text, epsilon)]
+            yield asker.name, Waits(held[0], table, asker.name, text, epsilon)
 
         self._log.write(make)
         return held[0]
 
-    def spent(self, permit: Permit, price: Fraction, decision: Decision) -> None:
-        """Write down, durably, what became of a permit, and its price as the promise counts it.
+    def spent(self, *outcomes: tuple[Permit, Fraction, Decision]) -> None:
+        """Write down, durably, what became of permits, and the price of each as the promise counts it.
 
-        Every permit comes back here once: `refused` by the ledger, price 0, too. Raises AccessError where the share or
-        the token was revoked since: then nothing is to be answered, whatever was charged. Threads that call at once
-        share one write to the disk.
+        Every permit comes back here once: `refused` by the ledger, price 0, too. Raises AccessError where a share or a
+        token was revoked since: then nothing is to be answered, whatever was charged. Several at once cost one write,
+        and so do threads that call at once.
         """
-        asker, share, table = permit.asker, permit.share, permit.share.table
-        whose = (asker.name, table)
 
-        def make(state: State) -> tuple[str, Sequence[Fact]]:
-            if decision != "refused":
-                _check(asker, "ask", table, state)
-                if state.shares[share.number].revoked:
-                    raise AccessError("the share was revoked", fix="ask the owner of the data for another")
-                if permit.approval is not None and state.requests[permit.approval].used:
-                    raise AccessError(f"request {permit.approval} was answered already", fix="ask anew")
-            epsilon = Fraction(0) if permit.again else permit.epsilon
-            return asker.name, [
-                Asked(
-                    table,
-                    asker.name,
-                    asker.handle,
-                    share.number,
-                    _short(permit.request),
-                    epsilon,
-                    price,
-                    decision,
-                    permit.approval,
-                )
-            ]
+        def make(state: State) -> Iterator[tuple[str, Fact]]:
+            for permit, price, decision in outcomes:
+                if decision != "refused":
+                    _check_holds(permit, state)
+                yield permit.asker.name, _asked(permit, price, decision)
 
         try:
             self._log.write(make)
         finally:
             with self.state():
-                if permit.approval is not None:
-                    self._using.discard(permit.approval)
-                elif not permit.again:
-                    self._pending[whose] -= permit.epsilon  # type: ignore[assignment]  # as above
-        self._count(decision, table)
+                for permit, _, _ in outcomes:
+                    if permit.approval is not None:
+                        self._using.discard(permit.approval)
+                    elif not permit.again:
+                        self._pending[permit.asker.name, permit.share.table] -= permit.epsilon  # type: ignore[assignment]  # as above
+        for permit, _, decision in outcomes:
+            self._count(decision, permit.share.table)
 
     def noted(self, asker: Asker, table: str, lines: Sequence[str]) -> None:
         """Keep lines of a client's trace, choices with their reasons; they are shown as the client's words."""
         kept = tuple(line[:MOST_NOTE] for line in lines[:MOST_NOTES])
 
-        def make(state: State) -> tuple[str, Sequence[Fact]]:
+        def make(state: State) -> Iterator[tuple[str, Fact]]:
             self._share(asker, table, state)
-            return asker.name, [Noted(table, asker.name, kept)]
+            yield asker.name, Noted(table, asker.name, kept)
 
         self._log.write(make)
 
@@ -341,16 +325,17 @@ class Office:
     ) -> tuple[str, KeyMade]:
         """A new key, which nobody can be shown again, and what is written down of it."""
         token, made = made_key(name, role, scopes, days)
-        self._log.write(lambda _: (by, [made]))
+        self._log.write(lambda _: iter([(by, made)]))
         return token, made
 
     def revoke(self, handle: str, *, by: str = HERE) -> None:
         """Let a key, or all tokens of a bearer, be good for nothing from here on."""
 
-        def make(state: State) -> tuple[str, Sequence[Fact]]:
+        def make(state: State) -> Iterator[tuple[str, Fact]]:
             if handle not in state.keys and not handle.startswith(BEARER):
                 raise AccessError(f"there is no key {shown(handle)}", fix="jostle key show lists them")
-            return by, () if handle in state.revoked else [Revoked(handle)]
+            if handle not in state.revoked:
+                yield by, Revoked(handle)
 
         self._log.write(make)
 
@@ -361,7 +346,7 @@ class Office:
             raise AccessError(f"a share cannot be given to {shown(holder)}", fix="the name of a key, or oidc:SUBJECT")
         given: list[Share] = []
 
-        def make(state: State) -> tuple[str, Sequence[Fact]]:
+        def make(state: State) -> Iterator[tuple[str, Fact]]:
             if (held := state.share(table, holder)) is not None:
                 raise AccessError(
                     f"{shown(holder)} has share {held.number} of {table} already, with {show_amount(held.left)} left",
@@ -379,7 +364,7 @@ class Office:
                     promise=served.promise,
                 )
             given.append(share)
-            return by, [Shared(share.number, table, holder, amount)]
+            yield by, Shared(share.number, table, holder, amount)
 
         self._log.write(make)
         return given[0]
@@ -403,12 +388,12 @@ class Office:
         checked_reason(reason, "revoking a share")
         held: list[Share] = []
 
-        def make(state: State) -> tuple[str, Sequence[Fact]]:
+        def make(state: State) -> Iterator[tuple[str, Fact]]:
             share = state.shares.get(number)
             if share is None or share.revoked:
                 raise AccessError(f"there is no live share {number}", fix="jostle share show lists them")
             held.append(share)
-            return by, [Unshared(number, reason)]
+            yield by, Unshared(number, reason)
 
         self._log.write(make)
         return held[0]
@@ -419,13 +404,13 @@ class Office:
             checked_reason(reason, "what is decided")
         held: list[Request] = []
 
-        def make(state: State) -> tuple[str, Sequence[Fact]]:
+        def make(state: State) -> Iterator[tuple[str, Fact]]:
             request = state.requests.get(number)
             if request is None or request.state not in {"waiting", "refused" if approve else "waiting"}:
                 said = "nothing waits" if request is None else f"it is {request.state}"
                 raise AccessError(f"request {number} cannot be decided: {said}", fix="jostle approve lists what waits")
             held.append(request)
-            return by, [Decided(number, approve, reason)]
+            yield by, Decided(number, approve, reason)
 
         self._log.write(make)
         return held[0]
@@ -463,6 +448,31 @@ def _check(asker: Asker, what: str | None, table: str | None, state: State) -> N
         raise AccessError(
             f"{shown(asker.name)} may not {what}", why=f"the token is that of a role {asker.role}{narrowed}"
         )
+
+
+def _check_holds(permit: Permit, state: State) -> None:
+    """Refuse what was allowed, and is not any more."""
+    _check(permit.asker, "ask", permit.share.table, state)
+    if state.shares[permit.share.number].revoked:
+        raise AccessError("the share was revoked", fix="ask the owner of the data for another")
+    if permit.approval is not None and state.requests[permit.approval].used:
+        raise AccessError(f"request {permit.approval} was answered already", fix="ask anew")
+
+
+def _asked(permit: Permit, price: Fraction, decision: Decision) -> Asked:
+    asker, share = permit.asker, permit.share
+    epsilon = Fraction(0) if permit.again else permit.epsilon
+    return Asked(
+        share.table,
+        asker.name,
+        asker.handle,
+        share.number,
+        _short(permit.request),
+        epsilon,
+        price,
+        decision,
+        permit.approval,
+    )
 
 
 def _short(request: str) -> str:

@@ -68,6 +68,8 @@ class Settings:
     listen: str = "127.0.0.1:8765"
     folder: Path = Path("served")
     """For the audit log, and what is made up."""
+    link: str = ""
+    """What people open, where a proxy stands before it: https://..."""
     certificate: Path | None = None
     """With the key, TLS; without them, a proxy has to see to it, or nobody listens from elsewhere."""
     key: Path | None = None
@@ -89,14 +91,19 @@ class Settings:
         return int(self.listen.rpartition(":")[2])
 
     @property
-    def link(self) -> str:
-        """What the owner opens, and analysts connect to, on this machine."""
-        return f"{'http' if self.certificate is None else 'https'}://{self.listen}"
+    def address(self) -> str:
+        """What the owner opens, and analysts connect to."""
+        return self.link or f"{'http' if self.certificate is None else 'https'}://{self.listen}"
 
     @property
     def secure(self) -> bool:
-        """Whether this process sees to TLS itself."""
-        return self.certificate is not None
+        """Whether what people open has TLS."""
+        return self.address.startswith("https://")
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is listened on for this machine alone."""
+        return self.host in {"127.0.0.1", "localhost", "::1"}
 
 
 def read_settings(path: Path) -> Settings:
