@@ -44,7 +44,20 @@ from jostle.tables.fields import wholes
 from jostle.tables.schema import Schema
 from jostle.tasks.classification import Model
 
-__all__ = ["VERSION", "Form", "asked", "canonical", "error_of", "form_of", "made", "plainly", "said", "written"]
+__all__ = [
+    "JSON",
+    "MSGPACK",
+    "VERSION",
+    "Form",
+    "asked",
+    "canonical",
+    "error_of",
+    "form_of",
+    "made",
+    "plainly",
+    "said",
+    "written",
+]
 
 VERSION = 1
 MOST_BYTES = 1 << 24
