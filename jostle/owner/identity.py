@@ -157,7 +157,7 @@ class Bearers:
 
     def _of_claims(self, claims: Mapping[str, Any]) -> Asker:
         subject, groups = claims["sub"], claims.get(self._settings.groups, [])
-        held = {groups} if isinstance(groups, str) else set(filter(lambda each: isinstance(each, str), groups or ()))
+        held = [groups] if isinstance(groups, str) else groups if isinstance(groups, list) else []
         if not isinstance(subject, str) or not 0 < len(subject) <= 200:
             raise unknown()
         role = next((role for group, role in self._settings.roles.items() if group in held), None)

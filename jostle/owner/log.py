@@ -199,8 +199,8 @@ class State:
     """When something was last asked, by handle."""
     shares: dict[int, Share] = field(factory=dict)
     requests: dict[int, Request] = field(factory=dict)
-    waited: dict[tuple[str, str, str], int] = field(factory=dict)
-    """The last request that waited, by who asked, the table, and what is asked."""
+    waited: dict[tuple[str, str, str, Fraction], int] = field(factory=dict)
+    """The last request that waited, by who asked, the table, what is asked, and its epsilon."""
     since: dict[tuple[str, str], Fraction] = field(factory=dict)
     """What somebody asked of a table since the last approval: each request's own epsilon."""
     by_day: dict[tuple[str, str, str], Fraction] = field(factory=dict)
@@ -233,7 +233,7 @@ class State:
                 self.shares[number] = evolve(self.shares[number], revoked=True)
             case Waits() as wait:
                 self.requests[wait.number] = Request(wait, entry.moment)
-                self.waited[wait.name, wait.table, wait.request] = wait.number
+                self.waited[wait.name, wait.table, wait.request, wait.epsilon] = wait.number
             case Decided(number) as decided:
                 self.requests[number] = evolve(self.requests[number], decided=decided)
             case Asked() as asked:
@@ -293,18 +293,23 @@ def entry_of(line: bytes, count: int, head: str) -> Entry:
 def entries(path: Path) -> Iterator[Entry]:
     """Yield the lines of a log, each checked; refuse at the first that is not as it was written."""
     count, head = 0, BEGINNING
+    for line in _lines(path):
+        if not line.endswith(b"\n"):
+            return  # it was cut short, and had no effect
+        entry = entry_of(line, count, head)
+        yield entry
+        count, head = entry.number, entry.hash
+
+
+def _lines(path: Path) -> Iterator[bytes]:
     try:
         with path.open("rb") as file:
-            for line in file:
-                if not line.endswith(b"\n"):
-                    return  # it was cut short, and had no effect
-                entry = entry_of(line, count, head)
-                yield entry
-                count, head = entry.number, entry.hash
+            yield from file
     except FileNotFoundError:
         raise VaultError(f"there is no audit log {path}", fix="jostle serve makes one") from None
-    except OSError as mistake:
-        raise VaultError(f"the audit log {path} cannot be read: {mistake.strerror}", fix="check the path") from None
+    except (OSError, ValueError) as mistake:
+        reason = getattr(mistake, "strerror", None) or "it is no path"
+        raise VaultError(f"the audit log {path} cannot be read: {reason}", fix="check the path") from None
 
 
 Making = Callable[[State], Iterator[tuple[str, Fact]]]

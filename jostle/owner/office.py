@@ -240,7 +240,7 @@ class Office:
             share = self._share(asker, table, state)
             if again:
                 return Permit(asker, share, text, epsilon, again=True)
-            number = state.waited.get((asker.name, table, text))
+            number = state.waited.get((asker.name, table, text, epsilon))
             waited = None if number is None else state.requests[number]
             if waited is not None and waited.state == "approved" and number not in self._using:
                 self._using.add(waited.wait.number)
@@ -261,7 +261,7 @@ class Office:
 
         def make(state: State) -> Iterator[tuple[str, Fact]]:
             self._share(asker, table, state)
-            number = state.waited.get((asker.name, table, text))
+            number = state.waited.get((asker.name, table, text, epsilon))
             if number is not None and state.requests[number].state == "waiting":
                 held.append(number)
                 return
