@@ -10,6 +10,7 @@ import tracemalloc
 import uvicorn
 
 from jostle.errors import AccessError
+from jostle.owner.desk import Desk
 from jostle.owner.office import Office
 from jostle.owner.server import application
 
@@ -36,7 +37,7 @@ def run(office: Office) -> None:
     """Answer until Ctrl-C. Nothing is logged of requests but the audit log: how long they took hangs on rows."""
     settings = office.settings
     config = uvicorn.Config(
-        application(office),
+        application(office, routes=Desk(office).routes()),
         host=settings.host,
         port=settings.port,
         ssl_certfile=settings.certificate,

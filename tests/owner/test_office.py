@@ -1,6 +1,4 @@
-"""Shares never add up to more than the promise, whoever gives them at once; what waits is added up; all is looked at
-at every request.
-"""
+"""Shares never add up to more than the promise, requests that wait are added up, and each one is looked at anew."""
 
 from __future__ import annotations
 
@@ -151,7 +149,7 @@ steps = st.lists(
 def test_whatever_is_given_spent_and_revoked_the_promise_holds(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int, int]]
 ) -> None:
-    """Against sums by hand: spent and what live shares have left never pass the promise, and what is free is the rest."""
+    """Against sums by hand: what is spent and what live shares have left never pass the promise; the rest is free."""
     office = office_in(tmp_path_factory.mktemp("office"))
     askers = [office.asker(office.make_key(f"n{number}", "analyst")[0]) for number in range(4)]
     live: dict[int, tuple[int, Fraction]] = {}
@@ -204,8 +202,7 @@ def test_where_no_collusion_is_assumed_everybody_has_a_promise_in_a_vault_of_the
 @pytest.fixture
 def office(tmp_path: Path) -> Office:
     """An office where ada and bob have a third each, and requests wait once half of that is asked."""
-    office = office_in(tmp_path, '[approval]\nabove = "1/6"\nkinds = ["Synthesize"]')
-    return office
+    return office_in(tmp_path, '[approval]\nabove = "1/6"\nkinds = ["Synthesize"]')
 
 
 @pytest.fixture
