@@ -379,9 +379,13 @@ class Office:
         """The same; for a share where no collusion is assumed, what is left of its holder's own promise."""
         if self.assume_no_collusion:
             return served.promise if share is None else served.account(self.vault(share)).left
+        own = [each for each in state.shares.values() if each.table == served.name]
+        account = served.account(served.vault)
         # What is charged is taken off the vault first, and off the share later: meanwhile it counts twice, never not.
-        live = sum((each.left for each in state.shares.values() if each.table == served.name), Fraction(0))
-        return max(served.account(served.vault).left - live, Fraction(0))
+        left = account.left - sum((each.left for each in own), Fraction(0))
+        # By the log alone as well: a vault may be put back as it was before.
+        given = account.promise - sum((each.spent + each.left for each in own), Fraction(0))
+        return max(min(left, given), Fraction(0))
 
     def revoke_share(self, number: int, reason: str, *, by: str = HERE) -> Share:
         """Revoke a share: its handles are closed, and what is not spent of it is free again."""

@@ -6,6 +6,7 @@ client said is said to be the client's. Buttons are for those who may; a form ca
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
@@ -13,6 +14,7 @@ import msgspec
 from attrs import frozen
 
 from jostle.errors import TableError
+from jostle.files.texts import DamageError, json_parsed
 from jostle.markup import document, pre, words
 from jostle.owner.identity import ROLES, Asker
 from jostle.owner.log import Asked, Entry, KeyMade, Noted, Request, Share, State
@@ -21,7 +23,7 @@ from jostle.privacy.account import Account
 from jostle.privacy.amounts import show_amount
 from jostle.trace.page import STYLE as TRACE_STYLE
 from jostle.trace.page import choices
-from jostle.trace.records import Chosen, from_json
+from jostle.trace.records import VERSION, Chosen, Record, Stated, from_json
 
 TITLE = "The owner's page"
 POLICY = "; form-action 'self'; base-uri 'none'"
@@ -36,6 +38,7 @@ STYLE = f"""{TRACE_STYLE}
 .jostle .said{{border-left:4px solid #b08a3c;padding-left:.75rem}}
 .jostle .head{{display:flex;flex-wrap:wrap;justify-content:space-between;gap:.5rem;align-items:baseline}}
 .jostle td.number{{font-variant-numeric:tabular-nums}}.jostle code{{font-size:.8125rem}}
+.jostle td code{{overflow-wrap:anywhere;display:block;max-width:30rem}}.jostle td time{{white-space:nowrap}}
 @media(max-width:40rem){{.jostle .rows thead{{position:absolute;left:-100rem}}
 .jostle .rows tr{{display:block;border-top:1px solid #8884;padding:.4rem 0}}
 .jostle .rows td{{display:flex;gap:.75rem;border:0;padding:.1rem 0}}
@@ -46,7 +49,7 @@ NO_COLLUSION = (
     "assume_no_collusion = true: everybody may spend the whole promise. What two people are told about the same rows "
     "adds up as soon as they tell each other, and then the promise does not hold."
 )
-MOST_DAYS, MOST_RECENT, MOST_NOTES = 31, 50, 20
+MOST_DAYS, MOST_RECENT, MOST_NOTES, MOST_KINDS = 31, 50, 20, 4
 
 
 @frozen
@@ -108,7 +111,7 @@ def owner_page(view: View, asker: Asker, mark: str, *, said: str = "") -> str:
     )
     head = (
         '<a class="skip" href="#waits">Skip to what waits</a>'
-        f'<div class="head"><span>{words(asker.name)}, {words(asker.role)}</span>'
+        f'<div class="head"><span>signed in: {words(asker.name)} ({words(asker.role)})</span>'
         f"{_form('/sign-out', mark, _button('Sign out'))}</div>"
     )
     return document(TITLE, head + "".join(sections), style=STYLE, policy=POLICY)
@@ -297,7 +300,9 @@ def _recent(view: View) -> str:
     for entry in reversed(view.recent[-MOST_RECENT:]):
         fact = entry.fact
         if isinstance(fact, Asked):
-            told = f"<code>{words(fact.request)}</code>"
+            told = (
+                f"<details><summary>{words(_kinds(fact.request))}</summary><code>{words(fact.request)}</code></details>"
+            )
             cells = words(fact.name), words(fact.table), told, _amount(fact.epsilon), _amount(fact.price)
             rows.append((_moment(entry.moment), *cells, words(fact.decision)))
     head = ("when", "who", "table", "asked", "epsilon", "price", "decision")
@@ -317,18 +322,43 @@ def _notes(view: View) -> str:
 
 
 def _note(lines: Sequence[str]) -> str:
-    """A client's lines: choices as they are drawn everywhere, and anything else as it stands."""
+    """A client's lines: choices as they are drawn everywhere, answers in its words, and anything else as it stands."""
     chosen, others = [], []
     for line in lines:
-        try:
-            record = from_json(line)
-        except TableError:
-            record = None
+        record = _record(line)
         if isinstance(record, Chosen):
             chosen.append(record)
         else:
-            others.append(line)
+            others.append(f"{record.site}: {record.answer}" if isinstance(record, Stated) else line)
     return choices(chosen) + (pre("\n".join(others)) if others else "")
+
+
+def _record(line: str) -> Record | None:
+    """The record of a trace that a line is, as the wire writes it; None where it is none."""
+    try:
+        facts = json_parsed(line)
+        kind = facts["kind"].lower()  # type: ignore[index]  # or it fails
+        return from_json(json.dumps({**facts, "version": VERSION, "kind": kind}))  # type: ignore[dict-item]
+    except (DamageError, TableError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def _kinds(request: str) -> str:
+    """What a request is, in few words: the kinds of its parts, the outer one first."""
+    found: list[str] = []
+
+    def walk(part: object) -> None:
+        if isinstance(part, dict):
+            found.extend(str(kind) for kind in [part.get("kind")] if kind is not None)
+            for name, value in part.items():
+                if name != "kind":
+                    walk(value)
+        elif isinstance(part, list):
+            for value in part[:MOST_KINDS]:
+                walk(value)
+
+    walk(msgspec.json.decode(request))
+    return " ".join(found[:MOST_KINDS]) or "?"
 
 
 def _log(view: View) -> str:
