@@ -43,6 +43,7 @@ COMMANDS = (
     "trace",
     "vault",
     "serve",
+    "connect",
     "key",
     "share",
     "approve",

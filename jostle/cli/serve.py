@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
     from jostle.owner.office import Office
 
 
-LOG = logging.getLogger(__name__)
 app = typer.Typer(add_completion=False)
 FIRST = "analyst"
 """Who may ask of rows that were made up, where nobody was given a key yet."""
@@ -39,7 +37,6 @@ def serve(
         table.account(table.vault)
     link = office.settings.address
     tokens = _first_tokens(office, made_up)
-    LOG.info("serving %s at %s", ", ".join(office.tables), link)
     if json_:
         say_json({"link": link, "tables": [*office.tables], "made_up": made_up, "tokens": tokens}, indent=None)
     else:

@@ -12,6 +12,8 @@ from __future__ import annotations
 import os
 import secrets
 import time
+import weakref
+import weakref
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -193,4 +195,6 @@ def connect(
     )
     begun = sent(client, "begin", {} if table is None else {"table": table})
     connection = Connection(client, begun["session"], again, float(patience), {}, os.getpid())
+    weakref.finalize(connection, client.close)
+    weakref.finalize(connection, client.close)
     return Probe(connection.key(begun, begun["schema"]))
