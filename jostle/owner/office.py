@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 from attrs import field, frozen
 
-from jostle.errors import AccessError, BudgetError, WaitingError, shown
+from jostle.errors import AccessError, BudgetError, TableError, WaitingError, shown
 from jostle.owner.identity import BEARER, PREFIX, Asker, Bearers, asker_of_key, check_live, made_key, unknown
 from jostle.owner.log import (
     Asked,
@@ -98,11 +98,22 @@ class ServedTable:
         """What its account is told of it."""
         return TableFacts.of(self.schema, self.data.name)
 
+    def make_up(self) -> None:
+        """Make the rows up that are to be made up and are not there: before there is a promise for them."""
+        if not self.made_up or self.data.exists():
+            return
+        try:
+            write_made_up(self.schema, self.data, self.made_up)
+        except TableError:
+            if not self.data.exists():  # unless another process has made them meanwhile
+                raise
+
     def account(self, vault: Path) -> Account:
         """The promise for the table in a vault, made there where there is none yet."""
         keeper = FileVault(vault)
         account = keeper.account_of(self.facts) if vault.exists() else None
         if account is None:
+            self.make_up()
             account = keeper.create(self.promise, self.facts)
         if account.promise != self.promise:
             raise AccessError(
@@ -158,8 +169,7 @@ class Office:
     def make_tables(self) -> list[str]:
         """Make up the rows that are to be made up and are not there; return the tables that have such rows."""
         for each in self.tables.values():
-            if each.made_up and not each.data.exists():
-                write_made_up(each.schema, each.data, each.made_up)
+            each.make_up()
         return [each.name for each in self.tables.values() if each.made_up]
 
     # Who asks

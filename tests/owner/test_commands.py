@@ -8,11 +8,15 @@ import re
 import signal
 import socket
 import sys
+import tomllib
 import tracemalloc
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
+from attrs import fields
 from offices import write_owner
 from processes import LIMIT, started
 from processes import ran as ran_apart
@@ -20,9 +24,13 @@ from run_here import Done, ran
 
 import jostle
 from jostle.errors import AccessError, JostleError, WaitingError
+from jostle.owner.identity import ROLES
 from jostle.owner.running import closed_to_others
+from jostle.owner.settings import Approval, Oidc, Settings, TableSettings
 
 Command = Callable[..., Done]
+PROGRAMS = Path(__file__).parents[2] / "programs"
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 @pytest.fixture
@@ -108,6 +116,7 @@ def free_port() -> int:
         return int(taken.getsockname()[1])
 
 
+@pytest.mark.slow
 def test_a_made_up_table_is_served_asked_approved_and_revoked(
     tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -148,16 +157,36 @@ def test_a_made_up_table_is_served_asked_approved_and_revoked(
     assert decisions == ["answered", "answered"]
 
 
-def test_the_owner_s_file_in_programs_is_read(command: Command, tmp_path: Path) -> None:
-    programs = Path(__file__).parents[2] / "programs"
+@pytest.mark.slow
+def test_the_notebook_in_programs_connects_to_the_owner_s_file_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = free_port()
     for name in ("owner.toml", "owner_rows.toml"):
-        (tmp_path / name).write_text((programs / name).read_text("utf-8"), "utf-8")
+        text = (PROGRAMS / name).read_text("utf-8").replace(":8765", f":{port}")
+        (tmp_path / name).write_text(text, "utf-8")
+    book = json.loads((PROGRAMS / "connect.ipynb").read_text("utf-8"))
+    cells = ["".join(cell["source"]) for cell in book["cells"] if cell["cell_type"] == "code"]
+    with started("-m", "jostle", "serve", tmp_path / "owner.toml", "--json", stdout=-1) as server:
+        assert server.stdout is not None
+        monkeypatch.setenv("JOSTLE_TOKEN", json.loads(server.stdout.readline())["tokens"]["analyst"])
+        names: dict[str, Any] = {}
+        for cell in cells:
+            exec(compile(cell.replace(":8765", f":{port}"), "cell", "exec"), names)  # noqa: S102 - what a notebook does
+        assert names["db"].spent == Fraction(6, 5)
+        assert "smokes" in str(names["model"].schema.label)
+
+
+def test_the_owner_s_file_in_programs_is_read(command: Command, tmp_path: Path) -> None:
+    for name in ("owner.toml", "owner_rows.toml"):
+        (tmp_path / name).write_text((PROGRAMS / name).read_text("utf-8"), "utf-8")
     shown = command("share", "show", tmp_path / "owner.toml")
     assert "survey: epsilon 10 is promised" in shown.out
 
 
 CLOSED = """
 import ctypes, resource
+from jostle.owner.identity import ROLES
 from jostle.owner.running import closed_to_others
 closed_to_others()
 print(resource.getrlimit(resource.RLIMIT_CORE), ctypes.CDLL(None).prctl(3, 0, 0, 0, 0))
@@ -165,6 +194,7 @@ print(resource.getrlimit(resource.RLIMIT_CORE), ctypes.CDLL(None).prctl(3, 0, 0,
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have other ways to close a process")
+@pytest.mark.slow
 def test_the_process_leaves_no_core_file_and_lets_nobody_look_in() -> None:
     assert ran_apart("-c", CLOSED, check=True).stdout == "(0, 0) 0\n"
 
@@ -176,3 +206,13 @@ def test_a_process_that_notes_where_its_memory_goes_does_not_serve() -> None:
             closed_to_others()
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("kind", [Settings, TableSettings, Approval, Oidc])
+def test_the_page_names_every_entry_of_the_owner_s_file_every_role_and_every_address(kind: type) -> None:
+    page = (DOCS / "serving.md").read_text("utf-8")
+    assert [each.name for each in fields(kind) if f"`{each.name}`" not in page] == []
+    assert [role for role in ROLES if f"| {role} |" not in page] == []
+    assert tomllib.loads(re.findall(r"^```toml\n(.*?)^```$", page, flags=re.DOTALL | re.MULTILINE)[0]).keys() <= {
+        each.name for each in fields(Settings)
+    }

@@ -336,7 +336,7 @@ def test_the_document_of_the_routes_has_all_of_them_and_says_what_each_does(offi
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine")
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_a_browser_shows_the_page_on_a_phone_with_nothing_to_scroll_sideways(
     office: Office, people: People, tmp_path: Path, scheme: str
 ) -> None:
