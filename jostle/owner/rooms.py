@@ -26,12 +26,13 @@ from jostle.owner.office import Decision, Office, Permit, ServedTable, Share
 from jostle.privacy.amounts import show_amount
 from jostle.privacy.door import Key
 from jostle.privacy.ledger import Ledger
-from jostle.privacy.opening import ChargedRows, Recognised, at_vault, recognise, rehearse
+from jostle.privacy.opening import ChargedRows, Recognised, at_vault, recognise
 from jostle.privacy.probe import Probe
 from jostle.privacy.vault import FileVault, TableAccount
+from jostle.tables.schema import Schema
 from jostle.trace.records import Trace
 
-__all__ = ["RehearsedRooms", "Rooms", "Work", "working"]
+__all__ = ["Rooms", "Work", "key_of", "working"]
 
 LINE = re.compile(r"share (\d+)/.* \[([0-9a-f]{32})\]", re.DOTALL)
 """A payment's site: its share, what the asker called it, and the mark of its request."""
@@ -180,6 +181,11 @@ class Rooms:
         self._accounts: dict[Path, _Accounted] = {}
         self._ledgers: dict[int, Ledger] = {}
 
+    @property
+    def schema(self) -> Schema:
+        """The public facts about the table."""
+        return self.table.schema
+
     @cached_property
     def _recognised(self) -> Recognised:
         return recognise(self.table.table)
@@ -260,28 +266,6 @@ class Rooms:
         if not isinstance(vault, FileVault):
             raise TypeError("a vault in memory")
         return vault.pay_each([(each.account, each.amount, each.site) for each in payments])
-
-
-class RehearsedRooms(Rooms):
-    """The same on public rows, with noise from a seed of the server's: for trying out, and for tests."""
-
-    seed = 0
-
-    def room(self, share: Share) -> Key:
-        """A key to the rows, which are public."""
-        return key_of(rehearse(self.table.table, epsilon=share.epsilon, seed=self.seed))
-
-    def snapshot(self, salt: bytes) -> tuple[bytes, ...]:
-        """What tells these rows from others: they are told by nothing."""
-        return (salt,)
-
-    def left(self, share: Share) -> Fraction | None:  # noqa: ARG002 - the room knows
-        """What the room itself says."""
-        return None
-
-    def was_paid(self, share: Share, mark: str) -> bool:  # noqa: ARG002 - nothing is charged for good
-        """Never."""
-        return False
 
 
 def key_of(probe: Probe) -> Key:

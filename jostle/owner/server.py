@@ -259,7 +259,7 @@ class Server:
         """A session as this process has it; of one that another process began, the whole table alone is left."""
         with self._lock:
             if line.session not in self._sessions:
-                rooms, schema = self._rooms[line.table], self._rooms[line.table].table.schema
+                rooms, schema = self._rooms[line.table], self._rooms[line.table].schema
                 held: list[Key] = []
                 lock = threading.Lock()
 
@@ -392,7 +392,7 @@ class Server:
         """A question as it is asked, with its canonical form."""
         question, details = message.get("question"), asked(message.get("question"), message.get("details"))
         kinds = QUESTIONS[str(question)]
-        m = self._rooms[session.line.table].table.schema.rows_per_person or 1
+        m = self._rooms[session.line.table].schema.rows_per_person or 1
         epsilon, site, rest = Fraction(0), str(question), []
         for detail, kind in zip(details, kinds, strict=True):
             if kind is positive:

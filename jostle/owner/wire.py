@@ -187,11 +187,16 @@ def plainly(value: Any, form: Form = JSON) -> Any:
     if isinstance(value, Model):
         return {"kind": "Model", "json": value.to_json()}
     if attrs.has(type(value)):
-        fields = {
-            each.name: plainly(getattr(value, each.name), form) for each in attrs.fields(type(value)) if each.init
-        }
+        fields = {name: plainly(getattr(value, each.name), form) for name, each in fields_of(type(value)).items()}
         return {"kind": type(value).__name__, **fields}
     raise WireError(f"{shown(value)} is not sent", why="a question is made of plain values and Jostle's own kinds")
+
+
+@cache
+def fields_of(kind: type[Any]) -> Mapping[str, attrs.Attribute[Any]]:
+    """What a class is made of, by the names that are sent."""
+    names = {"kind": "its_kind"}  # which says of which class something is
+    return {names.get(each.name, each.name): each for each in attrs.fields(kind) if each.init}
 
 
 def _array_written(array: NDArray[Any], form: Form) -> dict[str, Any]:
@@ -249,7 +254,7 @@ class Builder:
         kind = self._kinds.get(name) if isinstance(name, str) else None
         if kind is None:
             raise WireError(f"{shown(name)} is no kind that is asked for here", fix=f"one of {', '.join(self._kinds)}")
-        fields = {each.name: each for each in attrs.fields(kind) if each.init}
+        fields = fields_of(kind)
         if strange := data.keys() - fields.keys() - {"kind"}:
             raise WireError(f"{kind.__name__} has no field {shown(min(strange))}", fix=", ".join(fields))
         reads = READERS.get(kind, {})

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +15,16 @@ import httpx
 import uvicorn
 from attrs import frozen
 
+import jostle
 from jostle.owner.client import connect
-from jostle.owner.office import Office
-from jostle.owner.rooms import Rooms
+from jostle.owner.office import Office, Share
+from jostle.owner.rooms import Rooms, key_of
 from jostle.owner.server import Server, application
 from jostle.owner.wire import JSON
+from jostle.privacy.door import Key
 from jostle.privacy.probe import Probe
+from jostle.tables.schema import Schema
+from jostle.tables.table import Table
 
 LIMIT = 60
 SCHEMA = """
@@ -75,6 +81,47 @@ def owner_file(folder: Path, *, promise: object = 100, schema: str = SCHEMA, row
         f'padding = 0\n{more}\n[tables.visits]\ndata = "visits.csv"\nschema = "visits.toml"\npromise = "{promise}"\n'
     )
     return path
+
+
+class RehearsedRooms(Rooms):
+    """Rooms on public rows, with noise from a seed of the server's: the last that were to be served."""
+
+    now: Callable[[], Probe]
+
+    @property
+    def schema(self) -> Schema:
+        return type(self).now().schema
+
+    def room(self, share: Share) -> Key:
+        return key_of(type(self).now())
+
+    def snapshot(self, salt: bytes) -> tuple[bytes, ...]:
+        return (secrets.token_bytes(8),)
+
+    def left(self, share: Share) -> None:
+        return None
+
+    def was_paid(self, share: Share, mark: str) -> bool:
+        return False
+
+
+@frozen(eq=False)
+class Rehearsals:
+    """Gives probes as `jostle.rehearse` does, on rooms of a server."""
+
+    url: str
+    token: str
+
+    def __call__(self, table: Table, **named: Any) -> Probe:
+        RehearsedRooms.now = partial(jostle.rehearse, table, **named)  # type: ignore[method-assign]  # the next room
+        return connect(self.url, token=self.token)
+
+
+@contextmanager
+def rehearsing(folder: Path) -> Iterator[Rehearsals]:
+    """Serve public rows with seeded noise."""
+    with serving(owner_file(folder, promise=10**9), RehearsedRooms) as served:
+        yield Rehearsals(served.url, served.token("anna", 10**9))
 
 
 @contextmanager
