@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -44,7 +44,7 @@ def show(owner: Owner, json_: Json = False) -> None:
     from jostle.owner.office import Office
 
     with Office.read(owner).state() as state:
-        rows = [
+        rows: list[dict[str, Any]] = [
             {
                 "handle": key.handle,
                 "name": key.name,
@@ -63,12 +63,12 @@ def show(owner: Owner, json_: Json = False) -> None:
         ("key", "name", "role", "scopes", "until", "last asked", "state"),
         [
             (
-                str(row["handle"]),
-                str(row["name"]),
-                str(row["role"]),
-                " ".join(map(str, row["scopes"])),  # type: ignore[call-overload]  # a list
-                str(row["until"]),
-                str(row["last_asked"] or "never"),
+                row["handle"],
+                row["name"],
+                row["role"],
+                " ".join(row["scopes"]),
+                row["until"],
+                row["last_asked"] or "never",
                 "revoked" if row["revoked"] else "good",
             )
             for row in rows

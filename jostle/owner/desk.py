@@ -30,7 +30,7 @@ from starlette.routing import BaseRoute, Route
 from jostle.errors import AccessError, JostleError
 from jostle.owner.identity import Asker
 from jostle.owner.office import Office
-from jostle.owner.page import View, owner_page, sign_in_page
+from jostle.owner.page import OfficeView, owner_page, sign_in_page
 
 COOKIE = "jostle"
 HOURS = 8
@@ -213,7 +213,9 @@ class Desk:
             return HTMLResponse(sign_in_page(no_collusion=self._office.assume_no_collusion), headers=HEADERS)
         said, held.said = held.said, ""
         return _told(
-            lambda: HTMLResponse(owner_page(View.of(self._office), held.asker, held.mark, said=said), headers=HEADERS)
+            lambda: HTMLResponse(
+                owner_page(OfficeView.of(self._office), held.asker, held.mark, said=said), headers=HEADERS
+            )
         )
 
     async def _done(self, message: Message, act: Callable[[Asker, Mapping[str, str]], str | None]) -> Response:
@@ -258,7 +260,7 @@ class _Counts(Collector):
         for (table, decision), count in sorted(self._office.decisions.items()):
             decided.add_metric([table, decision], count)
         yield decided
-        view = View.of(self._office)
+        view = OfficeView.of(self._office)
         promise, spent, free = (
             GaugeMetricFamily(f"jostle_{name}_epsilon", said, labels=["table"])
             for name, said in (

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from attrs import frozen
 
@@ -76,21 +76,22 @@ def made_key(name: str, role: str, scopes: Sequence[str], days: int) -> tuple[st
         raise AccessError(
             f"a key for {shown(name)} cannot be made", why="a name has letters, digits, _, . and -, at most 64"
         )
-    if role not in ROLES:
-        raise AccessError(f"there is no role {shown(role)}", fix=f"one of {', '.join(get_args(Role))}")
+    given = next((each for each in ROLES if each == role), None)
+    if given is None:
+        raise AccessError(f"there is no role {shown(role)}", fix=f"one of {', '.join(ROLES)}")
     for scope in scopes:
         what, _, table = scope.partition(":")
-        if what not in ROLES[role] or (":" in scope and (what not in OF_ONE_TABLE or not NAME.fullmatch(table))):
+        if what not in ROLES[given] or (":" in scope and (what not in OF_ONE_TABLE or not NAME.fullmatch(table))):
             raise AccessError(
                 f"the scope {shown(scope)} leaves nothing of the role {role}",
-                why=f"it takes away from what the role may do: {', '.join(sorted(ROLES[role]))}",
+                why=f"it takes away from what the role may do: {', '.join(sorted(ROLES[given]))}",
                 fix="leave it out, or name one of these; ask:TABLE for one table",
             )
     if not 0 <= days <= MOST_DAYS:
         raise AccessError(f"a key for {days:,} days is not made", fix=f"--days, up to {MOST_DAYS}")
     handle, secret = secrets.token_hex(HANDLE_BYTES), secrets.token_urlsafe(SECRET_BYTES)
     until = (datetime.now(UTC) + timedelta(days=days)).isoformat(timespec="seconds")
-    made = KeyMade(handle, name, role, tuple(scopes), _digest(secret), until)
+    made = KeyMade(handle, name, given, tuple(scopes), _digest(secret), until)
     return f"{PREFIX}{handle}_{secret}", made
 
 
@@ -187,7 +188,7 @@ class Bearers:
                 )
             if name not in self._keys:
                 raise unknown()
-            return self._keys[name]  # type: ignore[index]  # one that is in it
+            return self._keys[name]
 
     def _fetched(self) -> dict[str | None, Any] | None:
         """The keys that sign, by name, or None where there is no set; a set of one key may leave its name out."""

@@ -23,7 +23,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal
 
 import msgspec
 from attrs import define, evolve, field, frozen
@@ -104,7 +104,7 @@ class Decided:
 
 
 @frozen
-class Asked:
+class Settled:
     """A request was charged, or refused by the ledger."""
 
     table: str
@@ -130,12 +130,22 @@ class Noted:
     lines: tuple[str, ...]
 
 
-Fact = KeyMade | Revoked | Shared | Unshared | Waits | Decided | Asked | Noted
-KINDS: dict[str, type[Fact]] = {kind.__name__.lower(): kind for kind in get_args(Fact)}
+Fact = KeyMade | Revoked | Shared | Unshared | Waits | Decided | Settled | Noted
+KINDS: dict[str, type[Fact]] = {
+    "key": KeyMade,
+    "revoked": Revoked,
+    "shared": Shared,
+    "unshared": Unshared,
+    "waits": Waits,
+    "decided": Decided,
+    "asked": Settled,
+    "noted": Noted,
+}
+NAMES = {kind: name for name, kind in KINDS.items()}
 
 
 @frozen
-class Entry:
+class LogLine:
     """A line of the log."""
 
     number: int
@@ -205,15 +215,15 @@ class State:
     """What somebody asked of a table since the last approval: each request's own epsilon."""
     by_day: dict[tuple[str, str, str], Fraction] = field(factory=dict)
     """What was spent, by day, table and name."""
-    recent: deque[Entry] = field(factory=lambda: deque(maxlen=KEPT))
-    notes: deque[Entry] = field(factory=lambda: deque(maxlen=KEPT))
+    recent: deque[LogLine] = field(factory=lambda: deque(maxlen=KEPT))
+    notes: deque[LogLine] = field(factory=lambda: deque(maxlen=KEPT))
 
     def share(self, table: str, holder: str) -> Share | None:
         """Somebody's live share of a promise; nobody has two."""
         shares = (each for each in self.shares.values() if (each.table, each.holder) == (table, holder))
         return next((each for each in shares if not each.revoked), None)
 
-    def take(self, entry: Entry) -> None:
+    def take(self, entry: LogLine) -> None:
         """Go on by one line; refuse one that speaks of what there is not."""
         try:
             self._take(entry)
@@ -221,7 +231,7 @@ class State:
             raise LOG.damaged(f"speaks of what is not in it, at line {entry.number}") from None
         self.count, self.head = entry.number, entry.hash
 
-    def _take(self, entry: Entry) -> None:
+    def _take(self, entry: LogLine) -> None:
         match entry.fact:
             case KeyMade() as key:
                 self.keys[key.handle] = key
@@ -236,12 +246,12 @@ class State:
                 self.waited[wait.name, wait.table, wait.request, wait.epsilon] = wait.number
             case Decided(number) as decided:
                 self.requests[number] = evolve(self.requests[number], decided=decided)
-            case Asked() as asked:
+            case Settled() as asked:
                 self._take_asked(asked, entry)
             case Noted():
                 self.notes.append(entry)
 
-    def _take_asked(self, asked: Asked, entry: Entry) -> None:
+    def _take_asked(self, asked: Settled, entry: LogLine) -> None:
         self.recent.append(entry)
         self.used[asked.handle] = entry.moment
         if asked.decision == "refused":
@@ -261,19 +271,18 @@ class State:
 # The file
 
 
-def written(number: int, before: str, moment: str, by: str, fact: Fact) -> tuple[bytes, Entry]:
+def written(number: int, before: str, moment: str, by: str, fact: Fact) -> tuple[bytes, LogLine]:
     """A line, and what it says."""
-    kind = type(fact).__name__.lower()
-    facts = {"line": number, "before": before, "moment": moment, "by": by, "kind": kind}
+    facts = {"line": number, "before": before, "moment": moment, "by": by, "kind": NAMES[type(fact)]}
     body = msgspec.json.encode(facts | msgspec.to_builtins(fact, enc_hook=str)).decode()
     digest = hashlib.sha256(body.encode()).hexdigest()
     line = f"{body[:-1]}{HASH}{digest}{TAIL}".encode()
     if len(line) > MOST_LINE:
         raise VaultError("what is to be written down is too long", fix="ask for less at once")
-    return line, Entry(number, before, moment, by, fact, digest)
+    return line, LogLine(number, before, moment, by, fact, digest)
 
 
-def entry_of(line: bytes, count: int, head: str) -> Entry:
+def entry_of(line: bytes, count: int, head: str) -> LogLine:
     """A line that follows so many others, of which the last has this hash; refuse any other."""
     text = LOG.decoded(line)
     body, mark, end = text.rpartition(HASH)
@@ -287,10 +296,10 @@ def entry_of(line: bytes, count: int, head: str) -> Entry:
     kind = facts.pop("kind", None)
     if not isinstance(kind, str) or kind not in KINDS:
         raise LOG.damaged(f"has a line of an unknown kind: {count + 1}")
-    return Entry(count + 1, head, moment, by, LOG.made(KINDS[kind], facts), digest)
+    return LogLine(count + 1, head, moment, by, LOG.made(KINDS[kind], facts), digest)
 
 
-def entries(path: Path) -> Iterator[Entry]:
+def entries(path: Path) -> Iterator[LogLine]:
     """Yield the lines of a log, each checked; refuse at the first that is not as it was written."""
     count, head = 0, BEGINNING
     for line in _lines(path):
@@ -467,11 +476,3 @@ class Log:
                 why="whoever writes it lets anybody ask",
                 fix=f"chmod o= {shown(str(self.path))}",
             )
-
-
-def facts_of(entry: Entry) -> dict[str, Any]:
-    """A line as plain data."""
-    kind = type(entry.fact).__name__.lower()
-    return {"line": entry.number, "moment": entry.moment, "by": entry.by, "kind": kind} | dict(
-        msgspec.to_builtins(entry.fact, enc_hook=str)
-    )

@@ -24,7 +24,6 @@ from attrs import field, frozen
 from jostle.errors import AccessError, BudgetError, TableError, WaitingError, shown
 from jostle.owner.identity import BEARER, PREFIX, Asker, Bearers, asker_of_key, check_live, made_key, unknown
 from jostle.owner.log import (
-    Asked,
     Decided,
     Decision,
     Fact,
@@ -33,6 +32,7 @@ from jostle.owner.log import (
     Noted,
     Request,
     Revoked,
+    Settled,
     Share,
     Shared,
     State,
@@ -473,10 +473,10 @@ def _check_holds(permit: Permit, state: State) -> None:
         raise AccessError(f"request {permit.approval} was answered already", fix="ask anew")
 
 
-def _asked(permit: Permit, price: Fraction, decision: Decision) -> Asked:
+def _asked(permit: Permit, price: Fraction, decision: Decision) -> Settled:
     asker, share = permit.asker, permit.share
     epsilon = Fraction(0) if permit.again else permit.epsilon
-    return Asked(
+    return Settled(
         share.table,
         asker.name,
         asker.handle,

@@ -17,7 +17,7 @@ from jostle.errors import TableError
 from jostle.files.texts import DamageError, json_parsed
 from jostle.markup import document, pre, words
 from jostle.owner.identity import ROLES, Asker
-from jostle.owner.log import Asked, Entry, KeyMade, Noted, Request, Share, State
+from jostle.owner.log import KeyMade, LogLine, Noted, Request, Settled, Share, State
 from jostle.owner.office import Office
 from jostle.privacy.account import Account
 from jostle.privacy.amounts import show_amount
@@ -53,7 +53,7 @@ MOST_DAYS, MOST_RECENT, MOST_NOTES, MOST_KINDS = 31, 50, 20, 4
 
 
 @frozen
-class View:
+class OfficeView:
     """What of an office is shown, taken at one moment."""
 
     no_collusion: bool
@@ -64,13 +64,13 @@ class View:
     keys: Sequence[tuple[KeyMade, str, bool]]
     """With when it was last used, and whether it was revoked."""
     by_day: Mapping[tuple[str, str, str], Fraction]
-    recent: Sequence[Entry]
-    notes: Sequence[Entry]
+    recent: Sequence[LogLine]
+    notes: Sequence[LogLine]
     lines: int
     head: str
 
     @classmethod
-    def of(cls, office: Office) -> View:
+    def of(cls, office: Office) -> OfficeView:
         """What an office has to show now."""
         promises = {name: (each.account(each.vault), office.free(name)) for name, each in office.tables.items()}
         with office.state() as state:
@@ -84,8 +84,8 @@ def _taken(
     tuple[Request, ...],
     tuple[tuple[KeyMade, str, bool], ...],
     dict[tuple[str, str, str], Fraction],
-    tuple[Entry, ...],
-    tuple[Entry, ...],
+    tuple[LogLine, ...],
+    tuple[LogLine, ...],
     int,
     str,
 ]:
@@ -95,7 +95,7 @@ def _taken(
     return shares, requests, keys, dict(state.by_day), recent, notes, state.count, state.head
 
 
-def owner_page(view: View, asker: Asker, mark: str, *, said: str = "") -> str:
+def owner_page(view: OfficeView, asker: Asker, mark: str, *, said: str = "") -> str:
     """The page of somebody who may look; *mark* goes with every form, and *said* is what was just done."""
     sections = (
         f'<p class="card" role="status">{words(said)}</p>' if said else "",
@@ -176,7 +176,7 @@ def _section(name: str, title: str, inside: str) -> str:
     return f'<section id="{name}"><h2>{words(title)}</h2>{inside}</section>'
 
 
-def _waiting(view: View, asker: Asker, mark: str) -> str:
+def _waiting(view: OfficeView, asker: Asker, mark: str) -> str:
     left = {name: account.left for name, (account, _) in view.promises.items()}
     shares = {(each.table, each.holder): each.left for each in view.shares if not each.revoked}
     cards = []
@@ -204,7 +204,7 @@ def _waiting(view: View, asker: Asker, mark: str) -> str:
     return _section("waits", "What waits for you", note + "".join(cards) or "<p>nothing waits</p>")
 
 
-def _promises(view: View) -> str:
+def _promises(view: OfficeView) -> str:
     parts = []
     for name, (account, free) in view.promises.items():
         live = [each for each in view.shares if each.table == name and not each.revoked and each.left]
@@ -232,7 +232,7 @@ def _stretch(kind: str, part: Fraction, whole: Fraction, name: str) -> str:
     return f'<span class="{kind}" style="{width}" title="{words(name)}"></span>' if part else ""
 
 
-def _shares(view: View, asker: Asker, mark: str) -> str:
+def _shares(view: OfficeView, asker: Asker, mark: str) -> str:
     may = asker.may("share")
     rows = []
     for each in view.shares:
@@ -256,7 +256,7 @@ def _shares(view: View, asker: Asker, mark: str) -> str:
     return _section("shares", "Shares", listed + (f"<h3>A new share</h3>{new}" if may else ""))
 
 
-def _spent(view: View) -> str:
+def _spent(view: OfficeView) -> str:
     """Who spent what, a line a day: the bar is as long as the share of the promise that went."""
     parts = []
     for table, (account, _) in view.promises.items():
@@ -278,7 +278,7 @@ def _spent(view: View) -> str:
     return _section("spent", "Who spent what", "".join(parts))
 
 
-def _keys(view: View) -> str:
+def _keys(view: OfficeView) -> str:
     rows = [
         (
             f"<code>{words(key.handle)}</code>",
@@ -295,11 +295,11 @@ def _keys(view: View) -> str:
     return _section("keys", "Keys", _rows(head, rows, empty="there are no keys"))
 
 
-def _recent(view: View) -> str:
+def _recent(view: OfficeView) -> str:
     rows = []
     for entry in reversed(view.recent[-MOST_RECENT:]):
         fact = entry.fact
-        if isinstance(fact, Asked):
+        if isinstance(fact, Settled):
             told = (
                 f"<details><summary>{words(_kinds(fact.request))}</summary><code>{words(fact.request)}</code></details>"
             )
@@ -309,7 +309,7 @@ def _recent(view: View) -> str:
     return _section("recent", "What was asked last", _rows(head, rows, empty="nothing was asked"))
 
 
-def _notes(view: View) -> str:
+def _notes(view: OfficeView) -> str:
     cards = []
     for entry in reversed(view.notes[-MOST_NOTES:]):
         if isinstance(note := entry.fact, Noted):
@@ -361,7 +361,7 @@ def _kinds(request: str) -> str:
     return " ".join(found[:MOST_KINDS]) or "?"
 
 
-def _log(view: View) -> str:
+def _log(view: OfficeView) -> str:
     said = (
         f"The audit log has {view.lines:,} lines; the last one's hash is <code>{words(view.head)}</code>. Whoever "
         "keeps the hash can tell later that no line before it was changed or left out: "

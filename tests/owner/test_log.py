@@ -6,18 +6,17 @@ import hashlib
 import json
 import os
 import re
-import subprocess
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import pytest
 from offices import asks, office_in, people_of
-from processes import LIMIT, together
+from processes import ran, together
 
 from jostle.errors import JostleError, VaultError
-from jostle.owner.log import BEGINNING, HASH, Asked, Log, Noted, Revoked, entries
+from jostle.owner.log import BEGINNING, HASH, Fact, Log, Noted, Revoked, Settled, entries
 from jostle.owner.office import Office
 
 
@@ -45,12 +44,12 @@ def test_a_log_that_nobody_touched_is_whole_and_names_who_did_what(log: Path) ->
 
     assert [type(each.fact).__name__ for each in held] == [
         *["KeyMade"] * 4,
-        *["Shared", "Asked", "Waits", "Decided", "Asked", "Noted", "Revoked", "Unshared"],
+        *["Shared", "Settled", "Waits", "Decided", "Settled", "Noted", "Revoked", "Unshared"],
     ]
     assert [each.number for each in held] == [*range(1, 13)]
     assert held[0].before == BEGINNING
     assert held[8].by == "ada"
-    assert isinstance(asked := held[8].fact, Asked)
+    assert isinstance(asked := held[8].fact, Settled)
     assert (asked.price, asked.decision, asked.approval) == (Fraction(1, 8), "answered", 1)
 
 
@@ -160,7 +159,12 @@ def test_what_cannot_be_written_has_no_effect(log: Path, monkeypatch: pytest.Mon
 def test_a_line_is_on_the_disk_before_whoever_wrote_it_goes_on(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     held, seen = Log(log), []
     right = os.fsync
-    monkeypatch.setattr(os, "fsync", lambda number: (seen.append(log.read_bytes()[-400:]), right(number))[1])
+
+    def noted(number: int) -> None:
+        seen.append(log.read_bytes()[-400:])
+        right(number)
+
+    monkeypatch.setattr(os, "fsync", noted)
     held.write(lambda _: iter([("owner", Revoked("oidc:x"))]))
 
     assert len(seen) == 1
@@ -186,16 +190,22 @@ for number in range(40):
 """
 
 
+def _one(line: tuple[str, Fact], _: object) -> Iterator[tuple[str, Fact]]:
+    yield line
+
+
 def test_processes_and_threads_write_one_chain(log: Path) -> None:
     here = Log(log)
-    started = [subprocess.Popen([sys.executable, "-c", WRITER, str(log), name]) for name in ("a", "b")]
+
+    def elsewhere(name: str) -> None:
+        ran("-c", WRITER, str(log), name, check=True)
 
     def write(name: str) -> None:
         for number in range(20):
-            here.write(lambda _, number=number: iter([(name, Revoked(f"oidc:{name}{number}"))]))  # type: ignore[misc]
+            line = "owner", Revoked(f"oidc:{name}{number}")
+            here.write(partial(_one, line))
 
-    together(*(lambda name=name: write(name) for name in ("c", "d", "e")))  # type: ignore[misc]  # a name each
-    assert [process.wait(LIMIT) for process in started] == [0, 0]
+    together(*(partial(elsewhere, name) for name in "ab"), *(partial(write, name) for name in "cde"))
     with here.state() as state:
         assert state.count == 12 + 80 + 60
         assert len(state.revoked) == 1 + 80 + 60

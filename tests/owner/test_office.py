@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from offices import COUNT, OWNER, People, asks, office_in, people_of, write_owner
-from processes import LIMIT, together
+from processes import ran, together
 
 from jostle.errors import AccessError, BudgetError, JostleError, VaultError, WaitingError
 from jostle.owner.log import entries
@@ -116,11 +115,11 @@ print(given)
 def test_shares_given_at_once_by_threads_and_two_processes_fit(tmp_path: Path) -> None:
     office = office_in(tmp_path)
     path = str(tmp_path / "owner.toml")
-    started = [
-        subprocess.Popen([sys.executable, "-c", GIVER, path, name], stdout=subprocess.PIPE, text=True)
-        for name in ("p", "q")
-    ]
     given: list[str] = []
+    elsewhere: list[int] = []
+
+    def give_elsewhere(name: str) -> None:
+        elsewhere.append(int(ran("-c", GIVER, path, name, check=True).stdout))
 
     def give(name: str) -> None:
         for number in range(6):
@@ -130,9 +129,9 @@ def test_shares_given_at_once_by_threads_and_two_processes_fit(tmp_path: Path) -
                 continue
             given.append(name)
 
-    together(*(lambda name=name: give(name) for name in ("s", "t", "u")))  # type: ignore[misc]  # a name each
-    elsewhere = [int(process.communicate(timeout=LIMIT)[0]) for process in started]
+    together(*(partial(give_elsewhere, name) for name in "pq"), *(partial(give, name) for name in "stu"))
 
+    assert len(elsewhere) == 2
     assert len(given) + sum(elsewhere) == 10
     with office.state() as state:
         assert sum(share.epsilon for share in state.shares.values()) == 1
