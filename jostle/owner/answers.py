@@ -1,12 +1,12 @@
 """Answers that were given, kept in a file: so that a lost reply is fetched again, and what was released is read again.
 
-An answer is on the disk before it is sent. It is kept by the idempotency key of its request, with what that key is bound
-to: the token, the session and a hash of the request. Any other use of the key is unknown. Answers of a session go when
-it ends, and whoever comes with a key of an ended session is told that the session is unknown: so nothing is drawn twice
-for one charge.
+An answer is on the disk before it is sent. It is kept by the idempotency key of its request, with what that key is
+bound to: the token, the session and a hash of the request. Any other use of the key is unknown. Answers of a session go
+when it ends, and whoever comes with a key of an ended session is told that the session is unknown: so nothing is drawn
+twice for one charge.
 
-The book of answers holds what was released to questions that were put directly, by what was asked of which rows. Nothing
-here is computed from rows but what was released.
+The book of answers holds what was released to questions that were put directly, by what was asked of which rows.
+Nothing here is computed from rows but what was released.
 """
 
 from __future__ import annotations
@@ -108,8 +108,10 @@ class Answers:
             self._rows("DELETE FROM answers WHERE session = ?", session)
 
     def of_token(self, token: str) -> tuple[str, ...]:
-        """The sessions of a token."""
-        return tuple(session for (session,) in self._rows("SELECT session FROM sessions WHERE token = ?", token))
+        """The sessions of a token, the oldest first."""
+        return tuple(
+            session for (session,) in self._rows("SELECT session FROM sessions WHERE token = ? ORDER BY rowid", token)
+        )
 
     def reply(self, key: str) -> tuple[str, bytes] | None:
         """What a key is bound to, and its reply; None for one that was never answered."""

@@ -13,7 +13,6 @@ import os
 import secrets
 import time
 import weakref
-import weakref
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -31,8 +30,11 @@ from jostle.tables.schema import Schema
 
 __all__ = ["connect"]
 
-TRIES = 8
-PAUSE, MOST_PAUSE = 0.1, 10.0
+TRYING = 60.0
+"""Seconds until a server that does not answer is given up: one that starts anew has come back by then."""
+BEGINNING = 5.0
+"""The same where nothing was asked yet: the URL may be wrong."""
+PAUSE, MOST_PAUSE = 0.1, 5.0
 """Seconds between tries; each time twice as many."""
 CONNECTING = 20.0
 LOCAL = frozenset({"localhost", "127.0.0.1", "::1", "testserver"})
@@ -78,7 +80,7 @@ class Connection:
     def _answer(self, reply: Mapping[str, Any]) -> Any:
         if "handles" not in reply:
             return made(reply["answer"])
-        digested = reply["handles"][0]["schema"]
+        digested = reply["schema"]
         keys = tuple(self.key(each, digested) for each in reply["handles"])
         return keys if reply["several"] else keys[0]
 
@@ -110,10 +112,10 @@ class Connection:
         return sent(self.client, path, message)
 
 
-def sent(client: httpx.Client, path: str, message: Mapping[str, Any]) -> dict[str, Any]:
+def sent(client: httpx.Client, path: str, message: Mapping[str, Any], trying: float = TRYING) -> dict[str, Any]:
     """The reply to a message, which is sent again where none comes."""
-    body, pause = MSGPACK.write(message), PAUSE
-    for left in reversed(range(TRIES)):
+    body, pause, until = MSGPACK.write(message), PAUSE, time.monotonic() + trying
+    while True:
         try:
             response = client.post(f"v1/{path}", content=body, headers={"content-type": MSGPACK.content})
             if response.status_code < 500:
@@ -121,14 +123,14 @@ def sent(client: httpx.Client, path: str, message: Mapping[str, Any]) -> dict[st
             problem = f"it answers with status {response.status_code}"
         except httpx.TransportError as mistake:
             problem = str(mistake) or type(mistake).__name__
-        if left:
-            time.sleep(pause)
-            pause = min(2 * pause, MOST_PAUSE)
-    raise WireError(
-        f"the server {client.base_url} cannot be reached: {problem}",
-        why="a question that it had charged is not charged again if it is fetched; asked anew, it is another",
-        fix="see that it runs: jostle serve owner.toml",
-    )
+        if time.monotonic() + pause > until:
+            raise WireError(
+                f"the server {client.base_url} cannot be reached: {problem}",
+                why="what it had charged by then is spent; asked anew, it is another question",
+                fix="see that it runs: jostle serve owner.toml",
+            )
+        time.sleep(pause)
+        pause = min(2 * pause, MOST_PAUSE)
 
 
 def _read(response: httpx.Response) -> dict[str, Any]:
@@ -193,7 +195,11 @@ def connect(
         timeout=httpx.Timeout(None, connect=CONNECTING),
         transport=transport,
     )
-    begun = sent(client, "begin", {} if table is None else {"table": table})
+    try:
+        begun = sent(client, "begin", {} if table is None else {"table": table}, BEGINNING)
+    except BaseException:
+        client.close()
+        raise
     connection = Connection(client, begun["session"], again, float(patience), {}, os.getpid())
     weakref.finalize(connection, client.close)
     weakref.finalize(connection, client.close)

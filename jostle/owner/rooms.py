@@ -23,7 +23,6 @@ from attrs import define, field, frozen
 
 from jostle.errors import BudgetError, JostleError, ProbeError
 from jostle.owner.office import Decision, Office, Permit, ServedTable, Share
-from jostle.privacy.amounts import show_amount
 from jostle.privacy.door import Key
 from jostle.privacy.ledger import Ledger
 from jostle.privacy.opening import ChargedRows, Recognised, at_vault, recognise
@@ -180,6 +179,7 @@ class Rooms:
         self._lock = threading.RLock()
         self._accounts: dict[Path, _Accounted] = {}
         self._ledgers: dict[int, Ledger] = {}
+        self._closed: set[int] = set()
 
     @property
     def schema(self) -> Schema:
@@ -199,15 +199,22 @@ class Rooms:
         """A key to the rows, on what is left of a share."""
         ledger, accounted = self._ledger(share), self._accounted(share)
         left = ledger.left
-        if not left:
-            raise BudgetError(
-                f"0 is left of the share of {self.table.name}",
-                why=f"all of epsilon {show_amount(share.epsilon)} is spent",
-                fix="ask the data's owner for a larger one",
-                left=left,
-                promise=share.epsilon,
-            )
+        if left is None:
+            raise TypeError("a share has a bound")
         return key_of(accounted.rows.under(left, ledger, Trace()))
+
+    def close(self, share: Share) -> None:
+        """Answer nothing more under a share: something went wrong among the rows, which may say something of them."""
+        self._closed.add(share.number)
+
+    def check_open(self, share: Share) -> None:
+        """Refuse a share that was closed."""
+        if share.number in self._closed:
+            raise ProbeError(
+                "a question went wrong among the rows, and no more are answered under this share",
+                why="what goes wrong may depend on the rows, and would be an answer without noise",
+                fix="tell the data's owner, who finds the reason, and serves the table anew",
+            )
 
     def left(self, share: Share) -> Fraction | None:
         """What may still be spent of a share."""

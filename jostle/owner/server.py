@@ -1,12 +1,12 @@
 """The server: answers for the rooms of the tables that are served, whoever asks from wherever.
 
 A client begins a session on a table and has a handle of it. Each question goes to a handle; where its answer is a
-probe, that has a handle in turn, and the client has no more of it than that. Handles are random, belong to one token and
-one session, and are forgotten when the session ends, when the share is revoked, and when the process ends.
+probe, that has a handle in turn, and the client has no more of it than that. Handles are random, belong to one token
+and one session, and are forgotten when the session ends, when the share is revoked, and when the process ends.
 
-*In this order*: who sends it, as the token says; what is sent, within bounds; the session and the handle; whether it was
-answered before; what public facts refuse; the office's leave; the charge, in the vault and in the log; the rows; the
-answer on the disk; the reply. So nothing is released that is not recorded, and whatever is asked again by its
+*In this order*: who sends it, as the token says; what is sent, within bounds; the session and the handle; whether it
+was answered before; what public facts refuse; the office's leave; the charge, in the vault and in the log; the rows;
+the answer on the disk; the reply. So nothing is released that is not recorded, and whatever is asked again by its
 idempotency key is charged once: an answer is given as it was, one that was charged and never kept is drawn anew, out of
 what was paid for it.
 
@@ -26,6 +26,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -37,8 +38,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+import jostle.options.classification.tuning  # noqa: F401 - its selection takes its place in the closed list
 from jostle.errors import AccessError, BudgetError, JostleError, ProbeError, VaultError, WaitingError, WireError, shown
-from jostle.options.classification.tuning import TriedClassifiers
 from jostle.owner.answers import Answers, Given, SessionLine
 from jostle.owner.office import Asker, Office, Share
 from jostle.owner.rooms import Rooms, Work, working
@@ -55,7 +56,7 @@ from jostle.owner.wire import (
     written,
 )
 from jostle.privacy.chains import Refinable
-from jostle.privacy.door import Key, ask, look
+from jostle.privacy.door import Key, ask, look, schema_of
 from jostle.privacy.fields import positive
 from jostle.privacy.mechanisms import AddNoiseAbove, Mechanism
 from jostle.privacy.reals import Tail
@@ -86,7 +87,8 @@ FREE = frozenset({"below", "charges", "known", "narrowed", "note", "only", "port
 SETS_ASIDE = frozenset({"allot", "earmark", "hand", "reserve"})
 DRAWN = frozenset({"begin", "imitate", "perform", "refine", "select"})
 """Questions about rows."""
-assert TriedClassifiers  # what is run unseen is in the closed list once its module is loaded
+BOOKED = frozenset({"begin", "perform"})
+"""Those whose answers can be read again."""
 
 
 def unknown() -> AccessError:
@@ -99,7 +101,7 @@ def unknown() -> AccessError:
     )
 
 
-@frozen(eq=False)
+@frozen(eq=False, slots=False)  # without slots, its digest is worked out once
 class Handle:
     """What a client has of a room."""
 
@@ -109,10 +111,19 @@ class Handle:
     """How many rows of a person its amounts are for."""
     on: tuple[Any, ...]
     """Which rows: conditions, and portions by their handle."""
+    schema: Schema
     root: bool = False
     paid: bool = False
     """Whether its budget was set aside: whoever asks there is an Option, say, and had leave for all of it."""
-    schema: Schema | None = None
+
+    @cached_property
+    def digest(self) -> str:
+        """By what a client knows that it has the schema already."""
+        return digest(self.schema.to_toml().encode())
+
+    def told(self) -> dict[str, Any]:
+        """What a client is told of it."""
+        return {"handle": self.name, "unit": self.unit}
 
 
 @define(eq=False)
@@ -138,9 +149,37 @@ class Session:
             )
 
 
+@define(eq=False)
+class _Opened:
+    """Opens a room when it is first asked for, once."""
+
+    rooms: Rooms
+    share: Share
+    _key: Key | None = None
+    _lock: threading.Lock = field(factory=threading.Lock)
+
+    def __call__(self) -> Key:
+        with self._lock:
+            if self._key is None:
+                self._key = self.rooms.room(self.share)
+            return self._key
+
+
+@frozen(eq=False)
+class At:
+    """Who asks, and where."""
+
+    asker: Asker
+    share: Share
+    rooms: Rooms
+    session: Session
+    handle: Handle
+    form: Form
+
+
 @frozen(eq=False)
 class Asked:
-    """One request, read and looked at."""
+    """One question, read."""
 
     question: str
     details: tuple[Any, ...]
@@ -150,8 +189,6 @@ class Asked:
     epsilon: Fraction
     """Its own, as the promise counts it."""
     site: str
-    key: str
-    bound: str
     entry: str | None
     """Where the book would have it."""
     again: bool
@@ -192,33 +229,21 @@ class Server:
         name, root = secrets.token_hex(16), secrets.token_hex(16)
         line = SessionLine(name, asker.handle, table, share.number, root)
         self._answers.begin(line)
-        session = self._resumed(line, share)
-        return {
-            "session": name,
-            "table": table,
-            "tables": sorted(self._rooms),
-            **self._told([session.handles[root]])[0],
-        }
+        handle = self._resumed(line, share).handles[root]
+        return {"session": name, "table": table, **handle.told(), "schema": handle.digest}
 
     def _table(self, asker: Asker, wanted: object) -> str:
-        if isinstance(wanted, str) and wanted in self._rooms:
-            return wanted
-        names = ", ".join(map(repr, sorted(self._rooms)))
+        """The table that is wanted, or the only one that is shared; which others there are is not told."""
         if wanted is not None:
-            raise AccessError(f"no table {shown(wanted)} is served", fix=f"one of {names}")
-        shared = []
-        for name in self._rooms:
-            with suppress(AccessError):
-                self._office.share(asker, name)
-                shared.append(name)
+            return self._office.share(asker, wanted if isinstance(wanted, str) else shown(wanted)).table
+        shared = [each.table for each in self._office.shares(asker)]
         if len(shared) == 1:
             return shared[0]
-        if shared:
-            raise AccessError(
-                f"{len(shared)} tables are shared with you", fix=f"jostle.connect(url, token=..., table={shared[0]!r})"
-            )
+        names = ", ".join(shared)
         raise AccessError(
-            "no table is shared with you", why="each asker has a share of a promise", fix="ask the data's owner"
+            f"{len(shared)} tables are shared with you: {names}" if shared else "no table is shared with you",
+            why="each asker has a share of a table's promise",
+            fix=f"jostle.connect(url, token=..., table={shared[0]!r})" if shared else "ask the data's owner for one",
         )
 
     def end(self, token: str, message: Mapping[str, Any]) -> dict[str, Any]:
@@ -235,10 +260,14 @@ class Server:
         with self._lock:
             self._sessions.pop(session, None)
 
-    def _session(self, asker: Asker, message: Mapping[str, Any]) -> tuple[Session, Handle, Share]:
-        """The session and the handle that a message names, if they are the asker's, whose share is what it was."""
+    def _at(self, token: str, message: Mapping[str, Any], form: Form) -> At:
+        """Where a message is for, if its session and handle are the asker's, whose share is what it was."""
+        asker = self._office.asker(token)
         name = message.get("session")
-        line = self._answers.session(name) if isinstance(name, str) else None
+        if not isinstance(name, str):
+            raise unknown()
+        session = self._sessions.get(name)
+        line = self._answers.session(name) if session is None else session.line
         if line is None or line.token != asker.handle or line.table not in self._rooms:
             raise unknown()
         try:
@@ -246,140 +275,112 @@ class Server:
         except AccessError:
             self._end(line.session)
             raise
+        rooms = self._rooms[line.table]
         if share.number != line.share:
             self._end(line.session)
             raise unknown()
+        rooms.check_open(share)
         session = self._resumed(line, share)
         handle = session.handles.get(str(message.get("handle")))
         if handle is None:
             raise unknown()
-        return session, handle, share
+        return At(asker, share, rooms, session, handle, form)
 
     def _resumed(self, line: SessionLine, share: Share) -> Session:
         """A session as this process has it; of one that another process began, the whole table alone is left."""
         with self._lock:
             if line.session not in self._sessions:
-                rooms, schema = self._rooms[line.table], self._rooms[line.table].schema
-                held: list[Key] = []
-                lock = threading.Lock()
-
-                def key() -> Key:
-                    with lock:
-                        if not held:
-                            held.append(rooms.room(share))
-                    return held[0]
-
-                root = Handle(line.root, key, schema.rows_per_person or 1, (), root=True, schema=schema)
+                rooms = self._rooms[line.table]
+                key = _Opened(rooms, share)
+                root = Handle(line.root, key, rooms.schema.rows_per_person or 1, (), rooms.schema, root=True)
                 self._sessions[line.session] = Session(line, {line.root: root})
             return self._sessions[line.session]
 
     # Facts
 
-    def look(self, token: str, message: Mapping[str, Any]) -> Any:
+    def look(self, token: str, message: Mapping[str, Any], form: Form) -> Any:
         """What may be known of a handle's rows without asking them."""
-        asker = self._office.asker(token)
-        session, handle, share = self._session(asker, message)
+        at = self._at(token, message, form)
         if message.get("schema") is True:
-            return self._schema(handle).to_toml()
-        facts = look(handle.key())
-        left = self._rooms[session.line.table].left(share) if handle.root else None
+            return at.handle.schema.to_toml()
+        facts = look(at.handle.key())
+        left = at.rooms.left(at.share) if at.handle.root else None
         return facts if left is None or facts.left is None else evolve(facts, left=min(left, facts.left))
-
-    def _schema(self, handle: Handle) -> Schema:
-        return look(handle.key()).schema if handle.schema is None else handle.schema
-
-    def _told(self, handles: Sequence[Handle]) -> list[dict[str, Any]]:
-        """Handles as a client is told of them: its schema by a hash, since most have one that it knows."""
-        return [
-            {"handle": each.name, "unit": each.unit, "schema": digest(self._schema(each).to_toml().encode())}
-            for each in handles
-        ]
 
     # Questions
 
     def answer(self, token: str, message: Mapping[str, Any], hashed: bytes, form: Form) -> bytes:
         """Answer a question: one that was answered before, as it was."""
-        asker = self._office.asker(token)
-        session, handle, share = self._session(asker, message)
-        question = message.get("question")
+        at = self._at(token, message, form)
+        question, key = message.get("question"), message.get("key")
+        if not isinstance(question, str) or question not in QUESTIONS:
+            raise WireError(f"{shown(question)} is no question", fix=f"one of {', '.join(QUESTIONS)}")
         if question in FREE:
-            return self._free(asker, session, handle, message, form)
-        key = message.get("key")
+            return self._free(at, message)
         if not isinstance(key, str) or not 16 <= len(key) <= 100:
             raise WireError("a question has no idempotency key", why="it is charged once, however often it is sent")
-        bound = digest(asker.handle.encode(), session.line.session.encode(), hashed)
-        with self._turn(key):
-            return self._once(asker, session, handle, share, message, key, bound, form)
+        bound = digest(at.asker.handle.encode(), at.session.line.session.encode(), hashed)
+        with _Turn(self._running, self._lock, key):
+            return self._once(at, message, key, bound)
 
-    def _turn(self, key: str) -> _Turn:
-        return _Turn(self._running, self._lock, key)
-
-    def _once(
-        self,
-        asker: Asker,
-        session: Session,
-        handle: Handle,
-        share: Share,
-        message: Mapping[str, Any],
-        key: str,
-        bound: str,
-        form: Form,
-    ) -> bytes:
+    def _once(self, at: At, message: Mapping[str, Any], key: str, bound: str) -> bytes:
         """Answer a question, unless that was done: nobody else is at it meanwhile."""
         unkept = self._unkept.get(key)
         kept = (unkept.bound, unkept.reply) if unkept is not None else self._answers.reply(key)
         if kept is not None and kept[0] != bound:
             raise unknown()
-        read = self._read(session, handle, message, key, bound)
-        table = session.line.table
+        read, table = self._read(at, message), at.session.line.table
         if kept is not None:
-            permit = self._office.allow(asker, table, read.request, read.epsilon, again=True)
+            permit = self._office.allow(at.asker, table, read.request, read.epsilon, again=True)
             self._office.spent((permit, Fraction(0), "read again"))
             if unkept is not None:
                 self._keep(unkept)
                 del self._unkept[key]
             return kept[1]
-        self._check(read, session, handle)
+        _check(read, at)
         mark = digest(b"request", key.encode(), bound.encode())
-        paid = handle.root and read.question in DRAWN and self._rooms[table].was_paid(share, mark)
-        work = Work(mark, self._office.allow(asker, table, read.request, read.epsilon, again=paid))
+        paid = at.handle.root and read.question in DRAWN and at.rooms.was_paid(at.share, mark)
+        work = Work(mark, self._office.allow(at.asker, table, read.request, read.epsilon, again=paid))
         book = None if paid or read.entry is None or read.again else self._answers.read(read.entry)
         if book is not None:
-            reply, entry, record = self._from_book(book, work, share, session, read, form), None, b""
+            reply, entry, record = self._from_book(at, read, work, book), None, b""
         else:
-            answer, error = self._drawn(handle, work, share, session, read, paid=paid)
+            answer, error = self._drawn(at, read, work, paid=paid)
             work.settle(self._office, "refused" if error is not None and read.question in DRAWN else "answered")
-            reply = self._message(session, handle, read, answer, error, form)
+            reply = _message(at, read, answer, error)
             if error is not None and not work.price:
                 return reply  # it is refused again, or not by then: nothing was drawn
             entry = read.entry if error is None else None
             record = b"" if entry is None else canonical(plainly(_for_book(answer)))
-        self._keep(Given(key, session.line.session, bound, reply, entry, record))
+        self._keep(Given(key, at.session.line.session, bound, reply, entry, record))
         return reply
 
-    def _drawn(self, handle: Handle, work: Work, share: Share, session: Session, read: Asked, *, paid: bool) -> Any:
+    def _drawn(self, at: At, read: Asked, work: Work, *, paid: bool) -> tuple[Any, BaseException | None]:
         """What the room answers, and the error where there is one; charged to the request, unless it was *paid*."""
         with working(work):
             try:
-                key = self._rooms[session.line.table].paid(share, work.mark) if paid else handle.key()
-                return ask(key, read.question, *read.details)
+                key = at.rooms.paid(at.share, work.mark) if paid else at.handle.key()
+                answer, error = ask(key, read.question, *read.details)
             except JostleError as refusal:  # of opening the rows
                 return None, refusal.anew()
             except Exception:  # noqa: BLE001 - whatever it is, it may be about rows
-                self._end(session.line.session)
+                at.rooms.close(at.share)
                 return None, kept_back(read.question)
+        if error is not None and read.question in DRAWN and ask(key, "below", 2, 0)[1] is not None:
+            at.rooms.close(at.share)  # it went wrong among the rows: the room answers nothing any more, and no new one
+        return answer, error
 
-    def _from_book(self, book: bytes, work: Work, share: Share, session: Session, read: Asked, form: Form) -> bytes:
+    def _from_book(self, at: At, read: Asked, work: Work, book: bytes) -> bytes:
         """What was released before, to whoever may ask it now; charged where nobody is taken to tell it to another."""
         try:
             if self._office.assume_no_collusion:
                 with working(work):
-                    self._rooms[session.line.table].pay(share, read.epsilon, f"{read.site} (read again)")
+                    at.rooms.pay(at.share, read.epsilon, f"{read.site} (read again)")
         except BudgetError:
             work.settle(self._office, "refused")
             raise
         work.settle(self._office, "read again")
-        return form.write({"answer": JSON.decode(book), "again": True})
+        return at.form.write({"answer": JSON.decode(book), "again": True})
 
     def _keep(self, given: Given) -> None:
         try:
@@ -388,12 +389,11 @@ class Server:
             self._unkept[given.key] = given
             raise
 
-    def _read(self, session: Session, handle: Handle, message: Mapping[str, Any], key: str, bound: str) -> Asked:
+    def _read(self, at: At, message: Mapping[str, Any]) -> Asked:
         """A question as it is asked, with its canonical form."""
-        question, details = message.get("question"), asked(message.get("question"), message.get("details"))
-        kinds = QUESTIONS[str(question)]
-        m = self._rooms[session.line.table].schema.rows_per_person or 1
-        epsilon, site, rest = Fraction(0), str(question), []
+        question, details = str(message["question"]), asked(message["question"], message.get("details"))
+        kinds = QUESTIONS[question]
+        epsilon, site, rest, given = Fraction(0), question, [], []
         for detail, kind in zip(details, kinds, strict=True):
             if kind is positive:
                 epsilon = detail
@@ -401,86 +401,81 @@ class Server:
                 site = detail
             else:
                 rest.append(plainly(detail))
-        request = {"kind": question, "asks": rest, "epsilon": str(epsilon), "on": list(handle.on)}
-        direct = message.get("direct") is True and question in {"begin", "perform"} and not handle.paid
-        entry = self._entry(session, handle, request) if direct else None
-        given = tuple(
-            each * handle.unit if kind is positive else each for each, kind in zip(details, kinds, strict=True)
-        )
-        own = Fraction(0) if handle.paid else epsilon * m
-        return Asked(str(question), given, request, own, site, key, bound, entry, message.get("again") is True)
+            given.append(detail * at.handle.unit if kind is positive else detail)
+        request = {"kind": question, "asks": rest, "epsilon": str(epsilon), "on": list(at.handle.on)}
+        own = Fraction(0) if at.handle.paid else epsilon * (at.rooms.schema.rows_per_person or 1)
+        direct = message.get("direct") is True and question in BOOKED and not at.handle.paid
+        entry = self._entry(at, request) if direct else None
+        return Asked(question, tuple(given), request, own, site, entry, message.get("again") is True)
 
-    def _entry(self, session: Session, handle: Handle, request: Mapping[str, Any]) -> str:
-        """Where the book has the answer: by the rows as they are, what is known of them, m, and what is asked of which."""
-        rooms = self._rooms[session.line.table]
-        schema = self._schema(handle).to_toml().encode()
-        return digest(*rooms.snapshot(self._answers.salt), session.line.table.encode(), schema, canonical(request))
+    def _entry(self, at: At, request: Mapping[str, Any]) -> str:
+        """Where the book has an answer: by the rows as they are, what is public, m, and what is asked of which."""
+        snapshot = at.rooms.snapshot(self._answers.salt)
+        return digest(*snapshot, at.session.line.table.encode(), at.handle.digest.encode(), canonical(request))
 
-    def _check(self, read: Asked, session: Session, handle: Handle) -> None:
-        """Refuse what public facts refuse, before there is leave for it, or a charge."""
-        session.check_room(1)
-        if read.question not in {"perform", "begin"}:
-            return
-        mechanism: Mechanism = read.details[0]
-        schema, epsilon = self._schema(handle), read.details[1] / handle.unit
-        cells = mechanism.kernel(schema).cells(schema)
-        mechanism.check(schema, epsilon)
-        if isinstance(mechanism, AddNoiseAbove):
-            _, most = Tail(mechanism.scale(schema, epsilon), mechanism.threshold).enclose(128)
-            cells = mechanism.tallied.cells(schema) * most >> 128
-        if cells > MOST_NUMBERS:
-            raise ProbeError(
-                f"an answer of {cells:,} numbers is asked for",
-                why=f"at most {MOST_NUMBERS:,} are sent",
-                fix="ask about less",
-            )
-
-    def _free(self, asker: Asker, session: Session, handle: Handle, message: Mapping[str, Any], form: Form) -> bytes:
+    def _free(self, at: At, message: Mapping[str, Any]) -> bytes:
         """The answer to a question that rows have no part in."""
-        question = str(message.get("question"))
-        details = asked(question, message.get("details"))
-        more = {"portions": lambda: details[0], "split": lambda: self._schema(handle)[details[0]].size}.get(question)
-        session.check_room(more() if more else 1)
+        read = self._read(at, message)
+        question, details = read.question, read.details
+        more = {"portions": lambda: details[0], "split": lambda: at.handle.schema[details[0]].size}.get(question)
+        at.session.check_room(more() if more else 1)
         if question in {"below", "shuffled"} and details[-1] > MOST_NUMBERS:
             raise ProbeError(f"{details[-1]:,} numbers are asked for", why=f"at most {MOST_NUMBERS:,} are sent")
         if question == "note":
-            self._office.noted(asker, session.line.table, (canonical(plainly(details[0])).decode(),))
-        answer, error = ask(handle.key(), question, *details)
-        read = Asked(question, details, {}, Fraction(0), "", "", "", None, again=False)
-        return self._message(session, handle, read, answer, error, form)
+            self._office.noted(at.asker, at.session.line.table, (canonical(plainly(details[0])).decode(),))
+        return _message(at, read, *ask(at.handle.key(), question, *details))
 
-    def _message(self, session: Session, handle: Handle, read: Asked, answer: Any, error: Any, form: Form) -> bytes:
-        """A reply's bytes: an answer, handles of what is asked next, or an error, all with one status."""
-        if error is not None:
-            known = error if isinstance(error, JostleError) else kept_back(read.question)
-            return form.write({"error": error_written(_outside(known))})
-        if isinstance(answer, Key):
-            return form.write({"handles": self._made(session, handle, read, (answer,)), "several": False})
-        if isinstance(answer, tuple) and answer and isinstance(answer[0], Key):
-            return form.write({"handles": self._made(session, handle, read, answer), "several": True})
-        return form.write({"answer": written(answer, form)})
 
-    def _made(self, session: Session, above: Handle, read: Asked, keys: tuple[Key, ...]) -> list[dict[str, Any]]:
-        """New handles, for keys that a room gave."""
+def _check(read: Asked, at: At) -> None:
+    """Refuse what public facts refuse, before there is leave for it, or a charge."""
+    at.session.check_room(1)
+    if read.question not in {"perform", "begin"}:
+        return
+    mechanism: Mechanism = read.details[0]
+    schema, epsilon = at.handle.schema, read.details[1] / at.handle.unit
+    cells = mechanism.kernel(schema).cells(schema)
+    mechanism.check(schema, epsilon)
+    if isinstance(mechanism, AddNoiseAbove):
+        _, most = Tail(mechanism.scale(schema, epsilon), mechanism.threshold).enclose(128)
+        cells = mechanism.tallied.cells(schema) * most >> 128
+    if cells > MOST_NUMBERS:
+        raise ProbeError(
+            f"an answer of {cells:,} numbers is asked for",
+            why=f"at most {MOST_NUMBERS:,} are sent",
+            fix="ask about less",
+        )
+
+
+def _message(at: At, read: Asked, answer: Any, error: BaseException | None) -> bytes:
+    """A reply's bytes: an answer, handles of what is asked next, or an error, all with one status."""
+    if error is not None:
+        known = error if isinstance(error, JostleError) else kept_back(read.question)
+        return at.form.write({"error": error_written(_outside(known))})
+    several = isinstance(answer, tuple) and bool(answer) and isinstance(answer[0], Key)
+    if several or isinstance(answer, Key):
+        made = _handles(at, read, answer if several else (answer,))
+        return at.form.write({"handles": [each.told() for each in made], "schema": made[0].digest, "several": several})
+    return at.form.write({"answer": written(answer, at.form)})
+
+
+def _handles(at: At, read: Asked, keys: tuple[Key, ...]) -> list[Handle]:
+    """New handles, for keys that a room gave."""
+    above = at.handle
+    schema = schema_of(keys[0])  # the schemas of parts are alike
+    unit = 1 if read.question == "hand" and read.details[-1] else above.unit
+    made = []
+    for place, key in enumerate(keys):
+        name = secrets.token_hex(16)
+        on = {
+            "narrowed": lambda: [read.details[0], list(read.details[1])],
+            "split": lambda place=place: [read.details[0], [place]],
+            "portions": lambda name=name: ["portion", name],
+            "only": lambda: ["only", list(read.details[0])],
+        }.get(read.question)
         paid = above.paid or read.question in SETS_ASIDE
-        unit = 1 if read.question == "hand" and read.details[-1] else above.unit
-        made = []
-        # The schemas of parts are alike, so that one is looked at.
-        schema = look(keys[0]).schema
-        for place, key in enumerate(keys):
-            name = secrets.token_hex(16)
-            on: tuple[Any, ...] = above.on
-            if read.question == "narrowed":
-                on = (*on, [read.details[0], list(read.details[1])])
-            elif read.question == "split":
-                on = (*on, [read.details[0], [place]])
-            elif read.question == "portions":
-                on = (*on, ["portion", name])
-            elif read.question == "only":
-                on = (*on, ["only", list(read.details[0])])
-            made.append(Handle(name, _always(key), unit, on, paid=paid, schema=schema))
-        session.add(made)
-        return self._told(made[:1]) + [{"handle": each.name, "unit": each.unit} for each in made[1:]]
+        made.append(Handle(name, _always(key), unit, (*above.on, on()) if on else above.on, schema, paid=paid))
+    at.session.add(made)
+    return made
 
 
 def _for_book(answer: Any) -> Any:
@@ -552,9 +547,9 @@ class _Web:
         turn = self.turns.setdefault(key, asyncio.Semaphore(AT_ONCE))
         async with turn:
             pool = self.long if _takes_long(body, form) else self.short
-            return await asyncio.get_running_loop().run_in_executor(pool, self._done, token, body, form, work)
+            return await asyncio.get_running_loop().run_in_executor(pool, self.done, token, body, form, work)
 
-    def _done(self, token: str, body: bytes, form: Form, work: Working) -> tuple[int, bytes]:
+    def done(self, token: str, body: bytes, form: Form, work: Working) -> tuple[int, bytes]:
         """A status and a reply. Whatever is decided once there is leave has one status."""
         try:
             try:
@@ -660,10 +655,10 @@ def application(
 
     def look_at(token: str, message: dict[str, Any], _: bytes, form: Form) -> bytes:
         """Tell what may be known of some rows without asking them."""
-        return form.write({"answer": written(server.look(token, message), form)})
+        return form.write({"answer": written(server.look(token, message, form), form)})
 
     paths: Mapping[str, Working] = {"begin": begin, "ask": server.answer, "look": look_at, "end": end}
     own = [web.route(f"/v1/{name}", work) for name, work in paths.items()]
     made = Starlette(routes=[*own, *routes], lifespan=lifespan)
-    made.state.server = server
+    made.state.web = web
     return made

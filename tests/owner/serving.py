@@ -5,9 +5,8 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +14,13 @@ import httpx
 import uvicorn
 from attrs import frozen
 
-import jostle
 from jostle.owner.client import connect
 from jostle.owner.office import Office, Share
 from jostle.owner.rooms import Rooms, key_of
 from jostle.owner.server import Server, application
-from jostle.owner.wire import JSON
+from jostle.owner.wire import JSON, MSGPACK
 from jostle.privacy.door import Key
+from jostle.privacy.opening import rehearse
 from jostle.privacy.probe import Probe
 from jostle.tables.schema import Schema
 from jostle.tables.table import Table
@@ -47,7 +46,19 @@ class Served:
 
     office: Office
     url: str
-    server: Server
+    web: Any
+    """What is behind HTTP."""
+
+    @property
+    def server(self) -> Server:
+        """The sessions."""
+        server: Server = self.web.server
+        return server
+
+    def direct(self, token: str, data: bytes) -> tuple[int, bytes]:
+        """Status and reply to the bytes of a question, without HTTP around."""
+        reply: tuple[int, bytes] = self.web.done(token, data, MSGPACK, self.server.answer)
+        return reply
 
     def token(self, name: str, epsilon: object = "10", table: str = "visits") -> str:
         """A key of somebody, who has a share if there is an epsilon for it."""
@@ -86,14 +97,14 @@ def owner_file(folder: Path, *, promise: object = 100, schema: str = SCHEMA, row
 class RehearsedRooms(Rooms):
     """Rooms on public rows, with noise from a seed of the server's: the last that were to be served."""
 
-    now: Callable[[], Probe]
+    now: Probe
 
     @property
     def schema(self) -> Schema:
-        return type(self).now().schema
+        return self.now.schema
 
     def room(self, share: Share) -> Key:
-        return key_of(type(self).now())
+        return key_of(self.now)
 
     def snapshot(self, salt: bytes) -> tuple[bytes, ...]:
         return (secrets.token_bytes(8),)
@@ -113,7 +124,7 @@ class Rehearsals:
     token: str
 
     def __call__(self, table: Table, **named: Any) -> Probe:
-        RehearsedRooms.now = partial(jostle.rehearse, table, **named)  # type: ignore[method-assign]  # the next room
+        RehearsedRooms.now = rehearse(table, **named)
         return connect(self.url, token=self.token)
 
 
@@ -139,7 +150,7 @@ def serving(path: Path, opened: type[Rooms] = Rooms) -> Iterator[Served]:
         time.sleep(0.005)
     port = server.servers[0].sockets[0].getsockname()[1]
     try:
-        yield Served(office, f"http://127.0.0.1:{port}", app.state.server)
+        yield Served(office, f"http://127.0.0.1:{port}", app.state.web)
     finally:
         server.should_exit = True
         thread.join(LIMIT)
