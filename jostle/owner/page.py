@@ -187,14 +187,10 @@ def _waiting(view: OfficeView, asker: Asker, mark: str) -> str:
             f"{_amount(wait.epsilon)} is its own epsilon; of {words(wait.name)}'s share {_amount(share)} is left, "
             f"of the promise {_amount(left.get(wait.table, Fraction(0)))}"
         )
-        form = _form(
-            "/decide",
-            mark,
-            _hidden("number", wait.number)
-            + _field("Reason (a refusal needs one)", "reason", required=False)
-            + _button("Approve", "decision", "approve")
-            + _button("Refuse", "decision", "refuse"),
-        )
+        # Two forms: Enter in a field presses the first button of its form, whatever was meant.
+        approve = _hidden("number", wait.number) + _button("Approve", "decision", "approve")
+        refuse = _hidden("number", wait.number) + _field("Why not", "reason") + _button("Refuse", "decision", "refuse")
+        form = _form("/decide", mark, approve) + _form("/decide", mark, refuse)
         cards.append(
             f'<article class="card"><h3>Request {wait.number}: {words(wait.name)} asks {words(wait.table)}</h3>'
             f"{pre(readable_request(wait.request))}<p>{facts}; since {_moment(request.moment)}</p>"

@@ -109,6 +109,14 @@ def test_an_owner_has_buttons_and_an_auditor_none(office: Office, people: People
     assert len(buttons["auditor"]) == 1
 
 
+def test_enter_in_a_field_presses_the_button_beside_it_and_no_other(office: Office, people: People) -> None:
+    text = signed_in(office, people.owner).get("/").text
+    forms = re.findall(r"<form.*?</form>", text, flags=re.DOTALL)
+    assert [form.count("<button") for form in forms] == [1] * 5
+    (approving,) = [form for form in forms if 'value="approve"' in form]
+    assert "<label" not in approving
+
+
 def test_a_cookie_is_for_this_site_alone_and_stands_for_a_token_that_is_still_good(
     office: Office, people: People
 ) -> None:
