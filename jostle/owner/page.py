@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from itertools import groupby
 
 import msgspec
 from attrs import frozen
@@ -49,7 +50,7 @@ NO_COLLUSION = (
     "assume_no_collusion = true: everybody may spend the whole promise. What two people are told about the same rows "
     "adds up as soon as they tell each other, and then the promise does not hold."
 )
-MOST_DAYS, MOST_RECENT, MOST_NOTES, MOST_KINDS = 31, 50, 20, 4
+MOST_DAYS, MOST_RECENT, MOST_NOTES, MOST_KINDS = 31, 50, 100, 4
 
 
 @frozen
@@ -306,15 +307,20 @@ def _recent(view: OfficeView) -> str:
 
 
 def _notes(view: OfficeView) -> str:
+    """What clients told, the newest first: what one of them told in a row stands together."""
+    told = [(entry, entry.fact) for entry in view.notes[-MOST_NOTES:] if isinstance(entry.fact, Noted)]
     cards = []
-    for entry in reversed(view.notes[-MOST_NOTES:]):
-        if isinstance(note := entry.fact, Noted):
-            head = f"{words(note.name)} about {words(note.table)}, {_moment(entry.moment)}"
-            cards.append(
-                f'<details class="said"><summary>In the words of {head}</summary>'
-                f"<p>The client wrote this, and nobody checked it.</p>{_note(note.lines)}</details>"
-            )
-    return _section("traces", "Choices, as clients tell them", "".join(cards) or "<p>no client has told of any</p>")
+    for (name, table), group in groupby(told, key=lambda each: (each[1].name, each[1].table)):
+        held = [*group]
+        head = f"{words(name)} about {words(table)}, from {_moment(held[0][0].moment)}"
+        lines = [line for _, note in held for line in note.lines]
+        cards.append(
+            f'<details class="said"><summary>In the words of {head}</summary>'
+            f"<p>The client wrote this, and nobody checked it.</p>{_note(lines)}</details>"
+        )
+    return _section(
+        "traces", "Choices, as clients tell them", "".join(reversed(cards)) or "<p>no client has told of any</p>"
+    )
 
 
 def _note(lines: Sequence[str]) -> str:
