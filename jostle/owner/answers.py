@@ -17,6 +17,7 @@ import sqlite3
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from attrs import frozen
 
@@ -148,7 +149,7 @@ class Answers:
                 raise self._failed(mistake) from None
         return [None] * len(given)
 
-    def _rows(self, statement: str, *values: object) -> list[tuple[object, ...]]:
+    def _rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         with self._lock:
             try:
                 return self._connection.execute(statement, values).fetchall()

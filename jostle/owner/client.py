@@ -34,7 +34,7 @@ TRYING = 60.0
 """Seconds until a server that does not answer is given up: one that starts anew has come back by then."""
 BEGINNING = 5.0
 """The same where nothing was asked yet: the URL may be wrong."""
-PAUSE, MOST_PAUSE = 0.1, 5.0
+PAUSE, MOST_PAUSE = 0.1, 1.0
 """Seconds between tries; each time twice as many."""
 CONNECTING = 20.0
 LOCAL = frozenset({"localhost", "127.0.0.1", "::1", "testserver"})
@@ -112,9 +112,9 @@ class Connection:
         return sent(self.client, path, message)
 
 
-def sent(client: httpx.Client, path: str, message: Mapping[str, Any], trying: float = TRYING) -> dict[str, Any]:
+def sent(client: httpx.Client, path: str, message: Mapping[str, Any], trying: float | None = None) -> dict[str, Any]:
     """The reply to a message, which is sent again where none comes."""
-    body, pause, until = MSGPACK.write(message), PAUSE, time.monotonic() + trying
+    body, pause, until = MSGPACK.write(message), PAUSE, time.monotonic() + (TRYING if trying is None else trying)
     while True:
         try:
             response = client.post(f"v1/{path}", content=body, headers={"content-type": MSGPACK.content})

@@ -129,7 +129,7 @@ class _Payment:
 
 
 @frozen(eq=False)
-class Payer:
+class SharePayer:
     """Pays a share's charges: to the vault, and then to the office's log, before anything is drawn."""
 
     account: TableAccount
@@ -241,7 +241,7 @@ class Rooms:
                 accounted = self._accounted(share)
                 account, spent = accounted.rows.account, accounted.by_share.get(share.number, Fraction(0))
                 left = max(Fraction(0), share.epsilon - spent)
-                payer = Payer(account, share.number, self._office, accounted.together)
+                payer = SharePayer(account, share.number, self._office, accounted.together)
                 self._ledgers[share.number] = Ledger(left, self.table.schema.neighbours, payer=payer)
             return self._ledgers[share.number]
 

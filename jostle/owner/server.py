@@ -178,7 +178,7 @@ class At:
 
 
 @frozen(eq=False)
-class Asked:
+class ReadQuestion:
     """One question, read."""
 
     question: str
@@ -236,7 +236,10 @@ class Server:
         """The table that is wanted, or the only one that is shared; which others there are is not told."""
         if wanted is not None:
             return self._office.share(asker, wanted if isinstance(wanted, str) else shown(wanted)).table
-        shared = [each.table for each in self._office.shares(asker)]
+        shared = []
+        for name in self._rooms:
+            with suppress(AccessError):
+                shared.append(self._office.share(asker, name).table)
         if len(shared) == 1:
             return shared[0]
         names = ", ".join(shared)
@@ -355,7 +358,7 @@ class Server:
         self._keep(Given(key, at.session.line.session, bound, reply, entry, record))
         return reply
 
-    def _drawn(self, at: At, read: Asked, work: Work, *, paid: bool) -> tuple[Any, BaseException | None]:
+    def _drawn(self, at: At, read: ReadQuestion, work: Work, *, paid: bool) -> tuple[Any, BaseException | None]:
         """What the room answers, and the error where there is one; charged to the request, unless it was *paid*."""
         with working(work):
             try:
@@ -370,7 +373,7 @@ class Server:
             at.rooms.close(at.share)  # it went wrong among the rows: the room answers nothing any more, and no new one
         return answer, error
 
-    def _from_book(self, at: At, read: Asked, work: Work, book: bytes) -> bytes:
+    def _from_book(self, at: At, read: ReadQuestion, work: Work, book: bytes) -> bytes:
         """What was released before, to whoever may ask it now; charged where nobody is taken to tell it to another."""
         try:
             if self._office.assume_no_collusion:
@@ -389,7 +392,7 @@ class Server:
             self._unkept[given.key] = given
             raise
 
-    def _read(self, at: At, message: Mapping[str, Any]) -> Asked:
+    def _read(self, at: At, message: Mapping[str, Any]) -> ReadQuestion:
         """A question as it is asked, with its canonical form."""
         question, details = str(message["question"]), asked(message["question"], message.get("details"))
         kinds = QUESTIONS[question]
@@ -406,7 +409,7 @@ class Server:
         own = Fraction(0) if at.handle.paid else epsilon * (at.rooms.schema.rows_per_person or 1)
         direct = message.get("direct") is True and question in BOOKED and not at.handle.paid
         entry = self._entry(at, request) if direct else None
-        return Asked(question, tuple(given), request, own, site, entry, message.get("again") is True)
+        return ReadQuestion(question, tuple(given), request, own, site, entry, message.get("again") is True)
 
     def _entry(self, at: At, request: Mapping[str, Any]) -> str:
         """Where the book has an answer: by the rows as they are, what is public, m, and what is asked of which."""
@@ -417,8 +420,8 @@ class Server:
         """The answer to a question that rows have no part in."""
         read = self._read(at, message)
         question, details = read.question, read.details
-        more = {"portions": lambda: details[0], "split": lambda: at.handle.schema[details[0]].size}.get(question)
-        at.session.check_room(more() if more else 1)
+        parts = {"portions": details[0], "split": at.handle.schema[details[0]].size if question == "split" else 1}
+        at.session.check_room(parts.get(question, 1))
         if question in {"below", "shuffled"} and details[-1] > MOST_NUMBERS:
             raise ProbeError(f"{details[-1]:,} numbers are asked for", why=f"at most {MOST_NUMBERS:,} are sent")
         if question == "note":
@@ -426,7 +429,7 @@ class Server:
         return _message(at, read, *ask(at.handle.key(), question, *details))
 
 
-def _check(read: Asked, at: At) -> None:
+def _check(read: ReadQuestion, at: At) -> None:
     """Refuse what public facts refuse, before there is leave for it, or a charge."""
     at.session.check_room(1)
     if read.question not in {"perform", "begin"}:
@@ -446,7 +449,7 @@ def _check(read: Asked, at: At) -> None:
         )
 
 
-def _message(at: At, read: Asked, answer: Any, error: BaseException | None) -> bytes:
+def _message(at: At, read: ReadQuestion, answer: Any, error: BaseException | None) -> bytes:
     """A reply's bytes: an answer, handles of what is asked next, or an error, all with one status."""
     if error is not None:
         known = error if isinstance(error, JostleError) else kept_back(read.question)
@@ -458,22 +461,25 @@ def _message(at: At, read: Asked, answer: Any, error: BaseException | None) -> b
     return at.form.write({"answer": written(answer, at.form)})
 
 
-def _handles(at: At, read: Asked, keys: tuple[Key, ...]) -> list[Handle]:
+def _handles(at: At, read: ReadQuestion, keys: tuple[Key, ...]) -> list[Handle]:
     """New handles, for keys that a room gave."""
-    above = at.handle
+    above, details = at.handle, read.details
     schema = schema_of(keys[0])  # the schemas of parts are alike
-    unit = 1 if read.question == "hand" and read.details[-1] else above.unit
+    unit = 1 if read.question == "hand" and details[-1] else above.unit
+    paid = above.paid or read.question in SETS_ASIDE
     made = []
     for place, key in enumerate(keys):
-        name = secrets.token_hex(16)
-        on = {
-            "narrowed": lambda: [read.details[0], list(read.details[1])],
-            "split": lambda place=place: [read.details[0], [place]],
-            "portions": lambda name=name: ["portion", name],
-            "only": lambda: ["only", list(read.details[0])],
-        }.get(read.question)
-        paid = above.paid or read.question in SETS_ASIDE
-        made.append(Handle(name, _always(key), unit, (*above.on, on()) if on else above.on, schema, paid=paid))
+        name, on = secrets.token_hex(16), above.on
+        match read.question:
+            case "narrowed":
+                on = (*on, [details[0], list(details[1])])
+            case "split":
+                on = (*on, [details[0], [place]])
+            case "portions":
+                on = (*on, ["portion", name])
+            case "only":
+                on = (*on, ["only", list(details[0])])
+        made.append(Handle(name, _always(key), unit, on, schema, paid=paid))
     at.session.add(made)
     return made
 

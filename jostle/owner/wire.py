@@ -186,9 +186,10 @@ def plainly(value: Any, form: Form = JSON) -> Any:  # noqa: C901, PLR0911 - one 
         return [plainly(each, form) for each in value]
     if isinstance(value, Model):
         return {"kind": "Model", "json": value.to_json()}
-    if attrs.has(type(value)):
-        fields = {name: plainly(getattr(value, each.name), form) for name, each in fields_of(type(value)).items()}
-        return {"kind": type(value).__name__, **fields}
+    kind: Any = type(value)
+    if attrs.has(kind):
+        fields = {name: plainly(getattr(value, each.name), form) for name, each in fields_of(kind).items()}
+        return {"kind": kind.__name__, **fields}
     raise WireError(f"{shown(value)} is not sent", why="a question is made of plain values and Jostle's own kinds")
 
 
@@ -232,7 +233,7 @@ def _by_name(kinds: tuple[type, ...]) -> Kinds:
     return MappingProxyType(found)
 
 
-class Builder:
+class Making:
     """Makes values of builtins that were looked at for bounds."""
 
     def __init__(self, kinds: Kinds, most_cells: int | None = MOST_CELLS) -> None:
@@ -260,7 +261,7 @@ class Builder:
         reads = READERS.get(kind, {})
         given = {name: self.build(part) for name, part in data.items() if name != "kind"}
         try:
-            return kind(**{fields[name].alias: reads.get(name, _as_is)(part) for name, part in given.items()})
+            return kind(**{str(fields[name].alias): reads.get(name, _as_is)(part) for name, part in given.items()})
         except JostleError:
             raise
         except Exception:  # noqa: BLE001 - whatever a constructor makes of builtins that it was never meant to see
@@ -356,7 +357,7 @@ def asked(question: object, details: object) -> tuple[Any, ...]:
     kinds = QUESTIONS.get(question) if isinstance(question, str) else None
     if kinds is None or type(details) is not list or len(details) != len(kinds):
         raise WireError(f"{shown(question)} is no question, or is asked with something else", fix=", ".join(QUESTIONS))
-    builder = Builder({})
+    builder = Making({})
     found = []
     for detail, kind in zip(details, kinds, strict=True):
         if isinstance(kind, Closed | Places):
@@ -396,7 +397,7 @@ def written(answer: Any, form: Form) -> Any:
 
 def made(data: Any) -> Any:
     """The answer that builtins stand for; of a server's making, so that its length is not bounded."""
-    return Builder(_by_name(ANSWERS), None).build(data)
+    return Making(_by_name(ANSWERS), None).build(data)
 
 
 def error_written(error: JostleError) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -51,15 +51,18 @@ def test_an_option_answers_and_spends_as_on_the_rows(name: str, remote: Rehearsa
 def everything_asked(db: jostle.Probe) -> list[Any]:
     """Return what each kind of question answers."""
     told = db.histogram("region", epsilon=1)
-    found = [db.count("1/3"), db.mean("age", epsilon=1), db.quantile("age", "1/4", epsilon=1), told]
+    found: list[Any] = [db.count("1/3"), db.mean("age", epsilon=1), db.quantile("age", "1/4", epsilon=1), told]
     found += [db.variance("age", epsilon=1), db.top_k("region", 2, epsilon=1), db.commonest("region", 1)]
     found += [told.refine(epsilon=3), db.crosstab("region", "label", epsilon=1)]
     found += [each.count(1) for each in (*db.parts("region"), *db.portions(3), db.where("region", "north"))]
     found += [db.only("age").histogram("age", epsilon=1), db.below(10, 5).tolist(), db.shuffled(4).tolist()]
     reserved = db.reserve(2)
-    found += [reserved.count("1/2"), reserved.settle(), db.allot(1).sum("age", epsilon="1/2"), db.charges, db.spent]
+    found += [reserved.count("1/2"), db.allot(1).sum("age", epsilon="1/2"), db.charges, db.spent]
+    reserved.settle()
     again = db.allot(1)
-    found += [again.rows, again.known(Counts.of("region"))[0].counts.tolist()]  # type: ignore[union-attr]  # it was counted
+    (look,) = again.known(Counts.of("region"))
+    assert look is not None
+    found += [again.rows, look.counts.tolist()]
     return [repr(each) for each in found]
 
 
@@ -94,13 +97,14 @@ def test_errors_are_those_that_the_rows_give(remote: Rehearsals) -> None:
     said = []
     for opened in (remote, jostle.rehearse):
         db = opened(table_of_rows(), epsilon=1, seed=1)
-        for ask in (
+        asks: tuple[Callable[[jostle.Probe], object], ...] = (
             lambda db: db.count(2),
             lambda db: db.mean("height of trees", epsilon=1),
             lambda db: db.settle(),
             lambda db: db.portions(0),
             lambda db: db.refine(db.measure_refinable(Counts.of(), "0.1"), "0.05"),
-        ):
+        )
+        for ask in asks:
             with pytest.raises(jostle.JostleError) as caught:
                 ask(db)
             said.append((type(caught.value), str(caught.value)))
