@@ -32,7 +32,8 @@ from jostle.errors import JostleError, VaultError, shown
 from jostle.files.kinds import FileKind
 
 Role = Literal["owner", "analyst", "auditor", "service"]
-Decision = Literal["answered", "read again", "refused"]
+Decision = Literal["answered", "read again", "refused", "denied"]
+"""What became of a request: the ledger refuses, the owner's rules deny."""
 LOG = FileKind("audit log", VaultError, "put a whole copy of it back; what it says now cannot be relied on")
 BEGINNING = "0" * 64
 """Stands before the first line."""
@@ -105,12 +106,13 @@ class Decided:
 
 @frozen
 class Settled:
-    """A request was charged, or refused by the ledger."""
+    """A request was charged, or read again; or the ledger refused it, or whoever asked may not."""
 
     table: str
     name: str
     handle: str
     share: int
+    """Its number; 0 where there is none."""
     request: str
     """The canonical request; of a long one its kind, and a hash of it."""
     epsilon: Fraction
@@ -208,6 +210,8 @@ class State:
     used: dict[str, str] = field(factory=dict)
     """When something was last asked, by handle."""
     shares: dict[int, Share] = field(factory=dict)
+    live: dict[tuple[str, str], int] = field(factory=dict)
+    """The share that somebody has of a table: nobody has two."""
     requests: dict[int, Request] = field(factory=dict)
     waited: dict[tuple[str, str, str, Fraction], int] = field(factory=dict)
     """The last request that waited, by who asked, the table, what is asked, and its epsilon."""
@@ -219,9 +223,9 @@ class State:
     notes: deque[LogLine] = field(factory=lambda: deque(maxlen=KEPT))
 
     def share(self, table: str, holder: str) -> Share | None:
-        """Somebody's live share of a promise; nobody has two."""
-        shares = (each for each in self.shares.values() if (each.table, each.holder) == (table, holder))
-        return next((each for each in shares if not each.revoked), None)
+        """Somebody's live share of a promise."""
+        number = self.live.get((table, holder))
+        return None if number is None else self.shares[number]
 
     def take(self, entry: LogLine) -> None:
         """Go on by one line; refuse one that speaks of what there is not."""
@@ -239,8 +243,10 @@ class State:
                 self.revoked.add(handle)
             case Shared(number, table, holder, epsilon):
                 self.shares[number] = Share(number, table, holder, epsilon)
+                self.live[table, holder] = number
             case Unshared(number):
-                self.shares[number] = evolve(self.shares[number], revoked=True)
+                share = self.shares[number] = evolve(self.shares[number], revoked=True)
+                del self.live[share.table, share.holder]
             case Waits() as wait:
                 self.requests[wait.number] = Request(wait, entry.moment)
                 self.waited[wait.name, wait.table, wait.request, wait.epsilon] = wait.number
@@ -254,7 +260,7 @@ class State:
     def _take_asked(self, asked: Settled, entry: LogLine) -> None:
         self.recent.append(entry)
         self.used[asked.handle] = entry.moment
-        if asked.decision == "refused":
+        if asked.decision in {"refused", "denied"}:
             return
         whose, share = (asked.name, asked.table), self.shares[asked.share]
         self.shares[asked.share] = evolve(share, spent=share.spent + asked.price)

@@ -240,6 +240,11 @@ class Office:
             self._count("waits", table)
             raise
         except AccessError:
+            name = table if table in self.tables else shown(table)
+            denied = Settled(
+                name, asker.name, asker.handle, 0, _short(canonical(request)), epsilon, Fraction(0), "denied"
+            )
+            self._log.write(lambda _: iter([(asker.name, denied)]))
             self._count("denied", table)
             raise
         return permit
@@ -255,14 +260,16 @@ class Office:
             if waited is not None and waited.state == "approved" and number not in self._using:
                 self._using.add(waited.wait.number)
                 return Permit(asker, share, text, epsilon, waited.wait.number)
+            if waited is not None and waited.decided is not None and waited.state == "refused":
+                why = waited.decided.reason
+                raise AccessError(f"the owner has refused request {number}", why=why, fix="ask something else")
             rules = self.settings.approval
             asked = state.since.get(whose, Fraction(0)) + self._pending[whose] + epsilon
-            if request.get("kind") not in rules.kinds and (rules.above is None or asked <= rules.above):
+            if not any(kind in rules.kinds for kind in kinds_of(request)) and (
+                rules.above is None or asked <= rules.above
+            ):
                 self._pending[whose] += epsilon  # type: ignore[assignment]  # a Counter adds up any number
                 return Permit(asker, share, text, epsilon)
-        if waited is not None and waited.state == "refused":
-            said = waited.decided.reason if waited.decided is not None else ""
-            raise AccessError(f"the owner has refused request {number}", why=said or None, fix="ask something else")
         raise waiting(self._wait(asker, table, text, epsilon))
 
     def _wait(self, asker: Asker, table: str, text: str, epsilon: Fraction) -> int:
@@ -443,6 +450,12 @@ class Office:
 def canonical(request: Mapping[str, Any]) -> str:
     """A request as JSON in one form."""
     return msgspec.json.encode(request, enc_hook=str, order="deterministic").decode()
+
+
+def kinds_of(request: Mapping[str, Any]) -> list[object]:
+    """What kind of question a request is, and of which kinds what it asks is: `perform`, `AddNoise`."""
+    asks = [each.get("kind") for each in request.get("asks", ()) if isinstance(each, Mapping)]
+    return [request.get("kind"), *asks]
 
 
 def waiting(number: int) -> WaitingError:

@@ -349,7 +349,7 @@ def test_a_browser_shows_the_page_on_a_phone_with_nothing_to_scroll_sideways(
     office: Office, people: People, tmp_path: Path, scheme: str
 ) -> None:
     """In a frame 375 pixels wide, whose own width a script outside of it reads off; the page itself has none."""
-    asks(office, office.asker(people.ada), "0", {"kind": "x" * 500})
+    asks(office, office.asker(people.ada), "0", "x" * 500)
     page = signed_in(office, people.owner).get("/").text
     (tmp_path / "page.html").write_text(page, "utf-8")
     measure = (

@@ -347,6 +347,42 @@ def test_a_refused_request_stays_refused_with_its_reason_until_the_owner_thinks_
         office.decide(1, approve=True)
 
 
+def test_what_the_owner_refused_is_not_allowed_once_the_sum_begins_anew(office: Office, people: People) -> None:
+    ada = office.asker(people.ada)
+    asks(office, ada, "1/6")
+    for request in ("Mean", "Quantile"):
+        with pytest.raises(WaitingError):
+            asks(office, ada, "1/100", request)
+    office.decide(1, approve=False, reason="not this")
+    office.decide(2, approve=True)
+    asks(office, ada, "1/100", "Quantile")
+    asks(office, ada, "1/100", "Count")
+    with pytest.raises(AccessError, match="not this"):
+        asks(office, ada, "1/100", "Mean")
+
+
+def test_a_kind_that_waits_is_that_of_the_question_or_of_what_it_asks(office: Office, people: People) -> None:
+    ada = office.asker(people.ada)
+    with pytest.raises(WaitingError):
+        office.allow(ada, "ward", {"kind": "perform", "asks": [{"kind": "Synthesize"}, 3]}, Fraction(0))
+    office.allow(ada, "ward", {"kind": "perform", "asks": [{"kind": "AddNoise"}, "Synthesize"]}, Fraction(0))
+
+
+def test_who_is_turned_away_stands_in_the_log(office: Office, people: People) -> None:
+    eve = office.asker(office.make_key("eve", "analyst")[0])
+    for asker, table in ((eve, "ward"), (eve, "x" * 1000), (office.asker(people.owner), "ward")):
+        with pytest.raises(AccessError):
+            office.allow(asker, table, COUNT, Fraction(1, 100))
+    lines = [entry.fact for entry in entries(office.log_path)][-3:]
+    assert [(line.name, line.decision, line.price) for line in lines] == [  # type: ignore[union-attr]  # all asked
+        ("eve", "denied", 0),
+        ("eve", "denied", 0),
+        ("owner", "denied", 0),
+    ]
+    assert office.decisions["ward", "denied"] == 2
+    assert office.decisions["", "denied"] == 1
+
+
 def test_what_the_ledger_refused_counts_for_nothing(office: Office, people: People) -> None:
     ada = office.asker(people.ada)
     for _ in range(5):
