@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -43,10 +43,10 @@ def test_what_was_released_is_read_again_for_nothing_by_whoever_may_ask_it(serve
     one, other = served.connected("one"), served.connected("other")
     first = one.histogram("region", epsilon=1)
     assert other.histogram("region", epsilon=1).tolist() == first.tolist()
-    assert (one.spent, other.spent) == (1, 0)
+    assert [one.spent, other.spent] == [1, 0]
     north = one.where("region", "north").count(1)
     assert other.parts("region")[0].count(1) == north, "the same rows, by another way"
-    assert (one.spent, other.spent) == (2, 0)
+    assert [one.spent, other.spent] == [2, 0]
     with pytest.raises(ProbeError, match="can no longer be refined"):
         other.histogram("region", epsilon=1).refine(epsilon=2)
     assert [line.epsilon for line in reservations(served)] == [1, 1]
@@ -64,14 +64,14 @@ def test_what_differs_is_bought(served: Served, change: str) -> None:
     db.count(1)
     db.portions(2)[0].count(1)
     before = db.spent
-    ask = {
+    asks: dict[str, Callable[[], object]] = {
         "epsilon": lambda: db.count("1/2"),
         "conditions": lambda: db.where("region", "north").count(1),
         "portion": lambda: db.portions(2)[0].count(1),
         "again": lambda: connect(served.url, token=token, again=True).count(1),
         "kernel": lambda: db.histogram("age", epsilon=1),
-    }[change]
-    ask()
+    }
+    asks[change]()
     lines = len(reservations(served))
     assert (db.spent > before) is (change != "again")
     assert lines == 3
@@ -126,7 +126,7 @@ def test_shares_of_one_promise_are_kept_apart_and_what_is_not_spent_returns(serv
     with pytest.raises(BudgetError, match="1 is left"):
         one.count(2, site="more")
     other.count(1)
-    assert (one.left, other.left) == (1, 39)
+    assert [one.left, other.left] == [1, 39]
     with served.office.state() as state:
         number = next(each.number for each in state.shares.values() if each.holder == "other")
     served.office.revoke_share(number, "the project has ended")
