@@ -15,7 +15,6 @@ import time
 import weakref
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx
 from attrs import frozen
@@ -180,17 +179,20 @@ def connect(
         raise AccessError(
             "there is no token", why="the server answers those it knows", fix='token="...", or JOSTLE_TOKEN'
         )
-    place = urlsplit(url)
-    if place.scheme not in {"http", "https"} or not place.hostname:
+    try:
+        place = httpx.URL(url)
+    except (httpx.InvalidURL, ValueError):
+        place = httpx.URL()
+    if place.scheme not in {"http", "https"} or not place.host:
         raise WireError("this is no URL of a server", fix='jostle.connect("https://...", token="...")')
-    if place.scheme == "http" and place.hostname not in LOCAL:
+    if place.scheme == "http" and place.host not in LOCAL:
         raise AccessError(
             "the token would be sent without TLS",
             why="whoever reads it can ask in your name",
-            fix=f"https://{place.netloc}",
+            fix=f"https://{place.netloc.decode()}",
         )
     client = httpx.Client(
-        base_url=url,
+        base_url=place,
         headers={"authorization": f"Bearer {secret}"},
         timeout=httpx.Timeout(None, connect=CONNECTING),
         transport=transport,

@@ -15,6 +15,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import io
+import json
 import os
 import threading
 from collections import deque
@@ -280,12 +281,22 @@ class State:
 def written(number: int, before: str, moment: str, by: str, fact: Fact) -> tuple[bytes, LogLine]:
     """A line, and what it says."""
     facts = {"line": number, "before": before, "moment": moment, "by": by, "kind": NAMES[type(fact)]}
-    body = msgspec.json.encode(facts | msgspec.to_builtins(fact, enc_hook=str)).decode()
+    try:
+        body = _plain(msgspec.json.encode(facts | msgspec.to_builtins(fact, enc_hook=str)).decode())
+    except UnicodeEncodeError:
+        raise VaultError("what is to be written down has half a character", fix="write it anew") from None
     digest = hashlib.sha256(body.encode()).hexdigest()
     line = f"{body[:-1]}{HASH}{digest}{TAIL}".encode()
     if len(line) > MOST_LINE:
         raise VaultError("what is to be written down is too long", fix="ask for less at once")
     return line, LogLine(number, before, moment, by, fact, digest)
+
+
+def _plain(body: str) -> str:
+    """JSON with escapes for all that is not plain ASCII: printed on a screen, it is still what the hash is of."""
+    if body.isascii() and "\x7f" not in body:
+        return body
+    return json.dumps(msgspec.json.decode(body), separators=(",", ":")).replace("\x7f", "\\u007f")
 
 
 def entry_of(line: bytes, count: int, head: str) -> LogLine:

@@ -180,6 +180,18 @@ def test_a_line_too_long_to_be_read_back_is_not_written(log: Path) -> None:
     held.close()
 
 
+def test_a_line_is_plain_ascii_so_that_it_can_be_printed_and_checked_elsewhere(log: Path) -> None:
+    held, text = Log(log), "\u202e\x7f\x1b[2K \U0001f600 \u2028é\n"
+    held.write(lambda _: iter([(text, Noted("ward", text, (text,)))]))
+    *_, last = entries(log)
+    assert (last.by, last.fact) == (text, Noted("ward", text, (text,)))
+    assert log.read_text("ascii").replace("\n", "").isprintable()
+    with pytest.raises(VaultError, match="half a character"):
+        held.write(lambda _: iter([("\ud83d", Revoked("oidc:x"))]))
+    assert len([*entries(log)]) == 13
+    held.close()
+
+
 WRITER = """
 import sys
 from pathlib import Path
