@@ -55,7 +55,8 @@ def test_a_log_that_nobody_touched_is_whole_and_names_who_did_what(log: Path) ->
 
 def forged(line: str) -> str:
     """Return a line that says something else, with a hash of its own that is right."""
-    body = f"{re.sub('"by":"[^"]*"', '"by":"eve"', line).rpartition(HASH)[0]}}}"
+    changed, _, _ = re.sub('"by":"[^"]*"', '"by":"eve"', line).rpartition(HASH)
+    body = f"{changed}}}"
     return f'{body[:-1]}{HASH}{hashlib.sha256(body.encode()).hexdigest()}"}}'
 
 
