@@ -26,6 +26,8 @@ from jostle.owner.rooms import Together
 
 __all__ = ["Answers", "Given", "SessionLine"]
 
+PATIENCE = 60.0
+"""Seconds to wait for whoever copies the file, say."""
 TABLES = """
 CREATE TABLE IF NOT EXISTS sessions (
     session TEXT PRIMARY KEY, token TEXT NOT NULL, table_name TEXT NOT NULL, share INTEGER NOT NULL, root TEXT NOT NULL
@@ -73,8 +75,10 @@ class Answers:
         self.path = path
         try:
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-            self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-            self._lock = threading.RLock()
+            self._connection, self._looking = (
+                sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=PATIENCE) for _ in range(2)
+            )
+            self._lock, self._look = threading.RLock(), threading.Lock()
             with self._lock:
                 self._connection.execute("PRAGMA journal_mode = WAL")
                 # A reply that was sent is remembered whatever happens to the machine: else it would be drawn again.
@@ -100,13 +104,13 @@ class Answers:
     def begin(self, line: SessionLine) -> None:
         """Keep a session."""
         values = (line.session, line.token, line.table, line.share, line.root)
-        self._rows("INSERT INTO sessions VALUES (?, ?, ?, ?, ?)", *values)
+        self._write("INSERT INTO sessions VALUES (?, ?, ?, ?, ?)", *values)
 
     def end(self, session: str) -> None:
         """Let a session go, and first of all its answers' keys."""
         with self._lock:
-            self._rows("DELETE FROM sessions WHERE session = ?", session)
-            self._rows("DELETE FROM answers WHERE session = ?", session)
+            self._write("DELETE FROM sessions WHERE session = ?", session)
+            self._write("DELETE FROM answers WHERE session = ?", session)
 
     def of_token(self, token: str) -> tuple[str, ...]:
         """The sessions of a token, the oldest first."""
@@ -131,6 +135,8 @@ class Answers:
         """Let the file go."""
         with self._lock:
             self._connection.close()
+        with self._look:
+            self._looking.close()
 
     def _put(self, given: Sequence[Given]) -> Sequence[None]:
         with self._lock:
@@ -150,9 +156,17 @@ class Answers:
         return [None] * len(given)
 
     def _rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        """What is read; nobody waits for those who write."""
+        with self._look:
+            try:
+                return self._looking.execute(statement, values).fetchall()
+            except sqlite3.Error as mistake:
+                raise self._failed(mistake) from None
+
+    def _write(self, statement: str, *values: object) -> None:
         with self._lock:
             try:
-                return self._connection.execute(statement, values).fetchall()
+                self._connection.execute(statement, values)
             except sqlite3.Error as mistake:
                 raise self._failed(mistake) from None
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from fractions import Fraction
 from functools import cached_property
@@ -28,6 +28,7 @@ from jostle.privacy.ledger import Ledger
 from jostle.privacy.opening import ChargedRows, Recognised, at_vault, recognise
 from jostle.privacy.probe import Probe
 from jostle.privacy.vault import FileVault, TableAccount
+from jostle.tables.engines import passes_shared
 from jostle.tables.schema import Schema
 from jostle.trace.records import Trace
 
@@ -108,17 +109,15 @@ class Work:
 _work: ContextVar[Work] = ContextVar("work")
 
 
-class working(AbstractContextManager[None]):  # noqa: N801 - as it is used
-    """Let what is charged meanwhile, in this thread, be charged to a request."""
-
-    def __init__(self, work: Work) -> None:
-        self._work = work
-
-    def __enter__(self) -> None:
-        self._token = _work.set(self._work)
-
-    def __exit__(self, *_: object) -> None:
-        _work.reset(self._token)
+@contextmanager
+def working(work: Work) -> Iterator[None]:
+    """Let what is charged meanwhile, in this thread, be charged to a request, and its passes be those of others."""
+    token = _work.set(work)
+    try:
+        with passes_shared():
+            yield
+    finally:
+        _work.reset(token)
 
 
 @frozen

@@ -72,7 +72,7 @@ MOST_SESSIONS = 100
 """Of a token; the oldest one ends where more are begun."""
 MOST_NUMBERS = 1 << 24
 """Of an answer."""
-THREADS, LONG = 64, 4
+THREADS, LONG = 256, 4
 """How many questions are answered at once, and how many of those that take long."""
 AT_ONCE = 16
 """Of a token; more wait."""
@@ -420,8 +420,12 @@ class Server:
         """The answer to a question that rows have no part in."""
         read = self._read(at, message)
         question, details = read.question, read.details
-        parts = {"portions": details[0], "split": at.handle.schema[details[0]].size if question == "split" else 1}
-        at.session.check_room(parts.get(question, 1))
+        more = 1
+        if question == "portions":
+            (more,) = details
+        elif question == "split":
+            more = at.handle.schema[details[0]].size
+        at.session.check_room(more)
         if question in {"below", "shuffled"} and details[-1] > MOST_NUMBERS:
             raise ProbeError(f"{details[-1]:,} numbers are asked for", why=f"at most {MOST_NUMBERS:,} are sent")
         if question == "note":

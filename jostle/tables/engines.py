@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import Future
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Protocol, Self, TypeVar
 
 import numpy as np
@@ -197,15 +199,35 @@ class MemorySource:
         )
 
 
+MOST_REMEMBERED = 1 << 22
+"""Numbers of all tallies that are remembered."""
+_shared: ContextVar[bool] = ContextVar("shared", default=False)
+
+
+@contextmanager
+def passes_shared() -> Iterator[None]:
+    """Let tallies that are wanted meanwhile be those that others want, or wanted.
+
+    Candidates of a selection run in a context of their own: what they ask is never shared, since whoever asks the same
+    afterwards would see by the time that one had asked it.
+    """
+    token = _shared.set(True)
+    try:
+        yield
+    finally:
+        _shared.reset(token)
+
+
 @frozen(eq=False, repr=False)
 class SharedPasses:
-    """The rows of another source, where equal tallies that are wanted at once are made by one pass.
+    """The rows of another source, which do not change: equal tallies are made by one pass.
 
-    Whoever comes while such a pass is running waits for its end. Which tallies are equal goes by what was asked alone.
+    Which tallies are equal goes by what was asked alone. Those that were asked last are remembered.
     """
 
     rows: RowSource
-    _running: dict[object, Future[Partial]] = field(factory=dict, init=False)
+    _made: dict[object, Future[Partial]] = field(factory=dict, init=False)
+    """What is remembered, or being made; the last that was asked stands last."""
     _lock: threading.Lock = field(factory=threading.Lock, init=False)
 
     @property
@@ -224,37 +246,45 @@ class SharedPasses:
 
     def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
         """The kernel's tally of all rows that meet the conditions."""
-        try:
-            hash(key := (type(kernel), kernel, where))
-        except TypeError:  # it holds arrays, and is not compared with another
+        key = (type(kernel), kernel, where)
+        if not _shared.get() or isinstance(kernel, SparseKernel) or not _has_hash(key):
             return self.rows.tally(kernel, where)
         with self._lock:
-            running = self._running.get(key)
-            if running is None:
-                own = self._running[key] = Future()
-        if running is not None and (found := _of(running)) is not None:
-            return found
-        if running is not None:  # it failed, or was interrupted: whoever asked is told why
-            return self.rows.tally(kernel, where)
+            made = self._made.pop(key, None)
+            own = made is None
+            self._made[key] = made = Future() if made is None else made
+        if own:
+            self._make(key, made, kernel, where)
+        found = made.result()
+        return found if isinstance(found, SparseTally) else found.copy()  # others read it meanwhile
+
+    def _make(self, key: object, made: Future[Partial], kernel: DenseKernel, where: Where) -> None:
+        """Make a tally for all who wait for it, and let go of the oldest that there is no room for."""
         try:
-            made = self.rows.tally(kernel, where)
-            own.set_result(made)
-        except BaseException:
-            own.cancel()
-            raise
-        finally:
+            made.set_result(self.rows.tally(kernel, where))
+        except BaseException as failure:
             with self._lock:
-                del self._running[key]
-        return made if isinstance(made, SparseTally) else made.copy()  # others read it meanwhile
+                self._made.pop(key, None)
+            made.set_exception(failure if isinstance(failure, Exception) else TableError("a pass was interrupted"))
+            if not isinstance(failure, Exception):
+                raise
+        with self._lock:
+            done = {key: each.result() for key, each in self._made.items() if each.done() and not each.exception()}
+            cells = sum(each.size for each in done.values() if not isinstance(each, SparseTally))
+            for other, each in done.items():
+                if cells <= MOST_REMEMBERED:
+                    break
+                del self._made[other]
+                cells -= 0 if isinstance(each, SparseTally) else each.size
 
 
-def _of(running: Future[Partial]) -> Partial | None:
-    """What another's pass gives, as an array of its own; None where it gives nothing."""
+def _has_hash(key: object) -> bool:
+    """Whether something is compared by what is in it; what holds arrays is not."""
     try:
-        found = running.result()
-    except CancelledError:
-        return None
-    return found if isinstance(found, SparseTally) else found.copy()
+        hash(key)
+    except TypeError:
+        return False
+    return True
 
 
 @frozen(eq=False, repr=False)

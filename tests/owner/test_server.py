@@ -236,7 +236,8 @@ def test_refused_by_the_ledger_failed_among_rows_and_answered_have_one_status(
     dear = said("perform", (AddNoise(Counts.of()), 1000, "dear"), 1)
     replies.append(served.post("ask", sent | {"key": "k" * 20, "details": dear}, token))
     monkeypatch.setattr(MemorySource, "tally", lambda *_: 1 / 0)
-    replies.append(served.post("ask", sent | {"key": "l" * 20}, token))
+    other = said("perform", (AddNoise(Counts.of("age")), 1, "other"), 1)
+    replies.append(served.post("ask", sent | {"key": "l" * 20, "details": other}, token))
     assert [each.status_code for each in replies] == [200] * 3
     assert "ZeroDivision" not in replies[2].text
     monkeypatch.undo()
