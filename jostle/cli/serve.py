@@ -28,10 +28,18 @@ def serve(
     Where nobody has a key yet, one is made for the owner and shown once. It ends with Ctrl-C.
     """
     from jostle.owner.office import Office
-    from jostle.owner.running import closed_to_others, run
+    from jostle.owner.running import alone, closed_to_others, listening, run
 
     closed_to_others()
     office = Office.read(owner)
+    held = listening(office.settings)
+    with alone(office):
+        _say(office, json_=json_)
+        run(office, held)
+
+
+def _say(office: Office, *, json_: bool) -> None:
+    """Say what is served and where, and show the first keys."""
     made_up = office.make_tables()
     for table in office.tables.values():
         table.account(table.vault)
@@ -51,7 +59,6 @@ def serve(
             echo(f"token of {name}, shown this once: {token}")
         if FIRST in tokens:
             echo(f'db = jostle.connect("{link}", token="...")  # {FIRST}\'s')
-    run(office)
 
 
 def _first_tokens(office: Office, made_up: list[str]) -> dict[str, str]:

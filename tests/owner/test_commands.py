@@ -25,8 +25,9 @@ from run_here import Done, ran
 import jostle
 from jostle.errors import AccessError, JostleError, WaitingError
 from jostle.owner.identity import ROLES
-from jostle.owner.running import closed_to_others
-from jostle.owner.settings import Approval, Oidc, Settings, TableSettings
+from jostle.owner.office import Office
+from jostle.owner.running import alone, closed_to_others, listening
+from jostle.owner.settings import Approval, Oidc, Settings, TableSettings, read_settings
 
 Command = Callable[..., Done]
 PROGRAMS = Path(__file__).parents[2] / "programs"
@@ -110,6 +111,26 @@ def test_the_log_is_checked_and_exported_and_a_lost_end_is_found_by_a_hash_that_
     assert command("audit-log", "export", owner, "--out", owner.parent / "served" / "audit.jsonl").status == 1
 
 
+def test_a_server_that_cannot_listen_makes_no_keys(owner: Path, command: Command) -> None:
+    """They would be shown, and then nobody would be there to take them."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        owner.write_text(owner.read_text("utf-8").replace(":0", f":{taken.getsockname()[1]}"), "utf-8")
+        with pytest.raises(AccessError, match=r"cannot listen on 127\.0\.0\.1:"):
+            listening(read_settings(owner))
+    assert json.loads(command("key", "show", owner, "--json").out) == []
+
+
+def test_one_server_holds_a_population(owner: Path) -> None:
+    office, other = Office.read(owner), Office.read(owner)
+    office.make_tables()
+    with alone(office), pytest.raises(AccessError, match="another server serves what"), alone(other):
+        pass
+    with alone(other):
+        pass
+
+
 def free_port() -> int:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -187,7 +208,8 @@ def test_the_owner_s_file_in_programs_is_read(command: Command, tmp_path: Path) 
 CLOSED = """
 import ctypes, resource
 from jostle.owner.identity import ROLES
-from jostle.owner.running import closed_to_others
+from jostle.owner.office import Office
+from jostle.owner.running import alone, closed_to_others, listening
 closed_to_others()
 print(resource.getrlimit(resource.RLIMIT_CORE), ctypes.CDLL(None).prctl(3, 0, 0, 0, 0))
 """
