@@ -16,7 +16,6 @@ import weakref
 from collections.abc import Mapping
 from typing import Any
 
-import httpx
 from attrs import frozen
 
 from jostle.errors import AccessError, JostleError, ProbeError, WaitingError, WireError
@@ -26,6 +25,13 @@ from jostle.privacy.door import Answer, Facts, Key
 from jostle.privacy.probe import Probe
 from jostle.sites import is_running
 from jostle.tables.schema import Schema
+
+try:
+    import httpx
+except ImportError:
+    raise WireError(
+        "httpx, which connects to a server, is not installed", fix='pip install "jostle[connect]"'
+    ) from None
 
 __all__ = ["connect"]
 

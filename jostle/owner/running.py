@@ -11,14 +11,18 @@ import tracemalloc
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-import uvicorn
-
 from jostle.errors import AccessError, VaultError
 from jostle.files.kinds import writing
-from jostle.owner.desk import Desk
 from jostle.owner.office import Office
-from jostle.owner.server import application
 from jostle.owner.settings import Settings
+
+try:
+    import uvicorn
+
+    from jostle.owner.desk import Desk
+    from jostle.owner.server import application
+except ImportError as missing:
+    raise AccessError(f"{missing.name}, which serves, is not installed", fix='pip install "jostle[serve]"') from None
 
 SET_DUMPABLE = 4
 """Of prctl: whether others of this user may look into the process, and whether it leaves its memory when it crashes."""

@@ -12,6 +12,7 @@ import tomllib
 import tracemalloc
 from collections.abc import Callable
 from fractions import Fraction
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +121,22 @@ def test_a_server_that_cannot_listen_makes_no_keys(owner: Path, command: Command
         with pytest.raises(AccessError, match=r"cannot listen on 127\.0\.0\.1:"):
             listening(read_settings(owner))
     assert json.loads(command("key", "show", owner, "--json").out) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "missing", "extra"),
+    [("client", "httpx", "connect"), ("running", "uvicorn", "serve"), ("running", "prometheus_client", "serve")],
+)
+def test_what_is_not_installed_is_said(module: str, missing: str, extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, missing, None)
+    monkeypatch.delitem(sys.modules, "jostle.owner.desk")
+    monkeypatch.delattr("jostle.owner.desk")
+    path = Path(jostle.__file__).parent / "owner" / f"{module}.py"
+    spec = spec_from_file_location("apart", path)
+    assert spec is not None
+    assert spec.loader is not None
+    with pytest.raises(JostleError, match=rf"not installed\n  fix: pip install \"jostle\[{extra}\]\""):
+        spec.loader.exec_module(module_from_spec(spec))
 
 
 def test_one_server_holds_a_population(owner: Path) -> None:
