@@ -6,15 +6,18 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from serving import Rehearsals, rehearsing
 from small_tables import program, table_of_rows
+from tables_of_labels import correlated, table_of
 from test_every_option import comparable, tables
 from test_oracle import makers_choices, options_answers, programs_runs, same_as_frozen
 
 import jostle
 from jostle import Table
 from jostle.options import get
+from jostle.sklearn import PrivateClassifier, PrivateFeatureSelector
 from jostle.tables.kernels import Counts
 
 REPRESENTATIVE = (
@@ -127,3 +130,22 @@ def test_makers_choose_what_is_frozen(remote: Rehearsals, monkeypatch: pytest.Mo
 def test_programs_answer_and_tell_what_is_frozen(remote: Rehearsals, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jostle, "rehearse", remote)
     same_as_frozen("runs", programs_runs())
+
+
+def test_estimators_are_fitted_and_scored_as_options_on_the_rows(remote: Rehearsals) -> None:
+    schema, rows = correlated(300)
+    table = table_of(rows, schema)
+    answers: list[Any] = []
+    for opened in (remote, jostle.rehearse):
+        db = opened(table, seed=5)
+        learn, judge = db.portions(2)
+        classifier = PrivateClassifier("NaiveBayes", 4, score_epsilon=1).fit(learn)
+        answers.append((classifier.model_.to_json(), classifier.score(judge), list(classifier.classes_), db.spent))
+        frame = {name: schema[name].labels[:1] for name in schema.attributes}
+        answers[-1] += (classifier.predict(pa.table(frame)).tolist(), db.charges)
+        selector = PrivateFeatureSelector("Peeling(top=2, threshold=2)", 4).fit(db)
+        answers[-1] += (selector.get_feature_names_out().tolist(),)
+        with pytest.raises(jostle.JostleError, match="beside a probe"):
+            PrivateClassifier("NaiveBayes", 4, schema=schema).fit(db)
+    assert answers[0] == answers[1]
+    assert answers[0][3] == 5 - 1, "portions share no row: the dearer of fit and score is paid"
