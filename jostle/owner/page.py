@@ -18,7 +18,7 @@ from jostle.errors import TableError
 from jostle.files.texts import DamageError, json_parsed
 from jostle.markup import document, pre, words
 from jostle.owner.identity import ROLES, Asker
-from jostle.owner.log import KeyMade, LogLine, Noted, Request, Settled, Share, State
+from jostle.owner.log import KeyMade, LogLine, Noted, Request, Settled, Share
 from jostle.owner.office import Office
 from jostle.privacy.account import Account
 from jostle.privacy.amounts import show_amount
@@ -75,25 +75,19 @@ class OfficeView:
         """What an office has to show now."""
         promises = {name: (each.account(each.vault), office.free(name)) for name, each in office.tables.items()}
         with office.state() as state:
-            return cls(office.assume_no_collusion, promises, *_taken(state))
-
-
-def _taken(
-    state: State,
-) -> tuple[
-    tuple[Share, ...],
-    tuple[Request, ...],
-    tuple[tuple[KeyMade, str, bool], ...],
-    dict[tuple[str, str, str], Fraction],
-    tuple[LogLine, ...],
-    tuple[LogLine, ...],
-    int,
-    str,
-]:
-    keys = tuple((key, state.used.get(key.handle, ""), key.handle in state.revoked) for key in state.keys.values())
-    shares, requests = tuple(state.shares.values()), tuple(state.requests.values())
-    recent, notes = tuple(state.recent), tuple(state.notes)
-    return shares, requests, keys, dict(state.by_day), recent, notes, state.count, state.head
+            keys = [(key, state.used.get(key.handle, ""), key.handle in state.revoked) for key in state.keys.values()]
+            return cls(
+                office.assume_no_collusion,
+                promises,
+                [*state.shares.values()],
+                [*state.requests.values()],
+                keys,
+                {**state.by_day},
+                [*state.recent],
+                [*state.notes],
+                state.count,
+                state.head,
+            )
 
 
 def owner_page(view: OfficeView, asker: Asker, mark: str, *, said: str = "") -> str:
