@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from pathlib import Path
 
 from attrs import frozen
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
 from jostle.owner.identity import Asker
 from jostle.owner.office import Office, Permit
 
-__all__ = ["COUNT", "OWNER", "SCHEMA", "People", "asks", "office_in", "people_of", "write_owner"]
+__all__ = ["COUNT", "OWNER", "SCHEMA", "People", "asks", "certificate_in", "office_in", "people_of", "write_owner"]
 
 SCHEMA = """label = "smokes"
 
@@ -61,6 +66,23 @@ def people_of(office: Office) -> People:
     """Make keys for an owner, an auditor and two analysts."""
     roles = {"owner": "owner", "auditor": "auditor", "ada": "analyst", "bob": "analyst"}
     return People(**{name: office.make_key(name, role)[0] for name, role in roles.items()})
+
+
+def certificate_in(folder: Path) -> tuple[Path, Path]:
+    """Write a certificate of this machine that signs itself, and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number(), now, now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    pem, kind = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+    (folder / "tls.pem").write_bytes(made.public_bytes(pem))
+    (folder / "tls.key").write_bytes(key.private_bytes(pem, kind, serialization.NoEncryption()))
+    return folder / "tls.pem", folder / "tls.key"
 
 
 def asks(office: Office, asker: Asker, epsilon: str, request: object = None, *, price: str | None = None) -> Permit:

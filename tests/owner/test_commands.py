@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 from attrs import fields
-from offices import write_owner
+from offices import certificate_in, write_owner
 from processes import LIMIT, started
 from processes import ran as ran_apart
 from run_here import Done, ran
@@ -193,6 +193,19 @@ def test_a_made_up_table_is_served_asked_approved_and_revoked(
         if line["kind"] == "asked"
     ]
     assert decisions == ["answered", "answered"]
+
+
+@pytest.mark.slow
+def test_a_server_with_two_files_is_connected_to_by_tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    certificate, _ = certificate_in(tmp_path)
+    files = 'certificate = "tls.pem"\nkey = "tls.key"\npadding = 0'
+    owner = write_owner(tmp_path, f'listen = "localhost:{free_port()}"\n{files}')
+    with started("-m", "jostle", "serve", owner, "--json", stdout=-1) as server:
+        assert server.stdout is not None
+        told = json.loads(server.stdout.readline())
+        assert told["link"].startswith("https://localhost:")
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        assert jostle.connect(told["link"], token=told["tokens"]["analyst"]).count("1/4").cost == Fraction(1, 4)
 
 
 @pytest.mark.slow

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import ssl
+import threading
 import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,8 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
-from offices import office_in
+from offices import certificate_in, office_in
+from processes import LIMIT
 
 from jostle.errors import AccessError
 from jostle.owner import identity
@@ -284,6 +288,52 @@ def test_without_a_key_set_nobody_is_let_in_and_an_old_one_is_good_for_a_while_o
     clock[0] += identity.FRESH
     with pytest.raises(AccessError, match="keys cannot be read"):
         office.asker(token_of(key))
+
+
+class Issuer(BaseHTTPRequestHandler):
+    """An identity provider, as far as its key set goes; /moved leads there."""
+
+    keys = b""
+
+    def do_GET(self) -> None:
+        self.send_response(302 if self.path == "/moved" else 200)
+        self.send_header("Location", "/keys")
+        self.send_header("Content-Length", str(len(self.keys)))
+        self.end_headers()
+        self.wfile.write(self.keys)
+
+    def log_message(self, *_: Any) -> None:
+        """Print nothing."""
+
+
+@pytest.mark.parametrize(
+    ("path", "trusted", "known"), [("keys", True, True), ("keys", False, False), ("moved", True, False)]
+)
+def test_keys_are_fetched_by_tls_from_who_has_a_certificate_and_from_nowhere_else(
+    tmp_path: Path, key: rsa.RSAPrivateKey, monkeypatch: pytest.MonkeyPatch, path: str, trusted: bool, known: bool
+) -> None:
+    certificate, secret = certificate_in(tmp_path)
+    key_set(tmp_path / "keys.json", key)
+    Issuer.keys = (tmp_path / "keys.json").read_bytes()
+    if trusted:
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    with HTTPServer(("localhost", 0), Issuer) as issuer:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, secret)
+        issuer.socket = context.wrap_socket(issuer.socket, server_side=True)
+        thread = threading.Thread(target=issuer.serve_forever, daemon=True)
+        thread.start()
+        address = f"https://localhost:{issuer.server_port}/{path}"
+        office = office_in(tmp_path, OIDC.replace("keys.json", address))
+        try:
+            if known:
+                assert office.asker(token_of(key)).name == "oidc:u1"
+            else:
+                with pytest.raises(AccessError, match="keys cannot be read"):
+                    office.asker(token_of(key))
+        finally:
+            issuer.shutdown()
+            thread.join(LIMIT)
 
 
 def test_a_key_set_with_a_secret_in_it_signs_nothing(tmp_path: Path) -> None:
