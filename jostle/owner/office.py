@@ -98,6 +98,10 @@ class ServedTable:
         """What its account is told of it."""
         return TableFacts.of(self.schema, self.data.name)
 
+    def promised_with(self, other: ServedTable) -> bool:
+        """Whether another table, or this one, is about the same people by the same promise."""
+        return (self.vault, self.schema.people) == (other.vault, other.schema.people)
+
     def make_up(self) -> None:
         """Make the rows up that are to be made up and are not there: before there is a promise for them."""
         if not self.made_up or self.data.exists():
@@ -394,15 +398,19 @@ class Office:
 
     def _free(self, served: ServedTable, share: Share | None, state: State) -> Fraction:
         """The same; for a share where no collusion is assumed, what is left of its holder's own promise."""
-        if self.assume_no_collusion:
-            return served.promise if share is None else served.account(self.vault(share)).left
-        own = [each for each in state.shares.values() if each.table == served.name]
-        account = served.account(served.vault)
+        apart = self.assume_no_collusion
+        if apart and share is None:
+            return served.promise
+        account = served.account(served.vault if share is None else self.vault(share))
+        tables = {each.name for each in self.tables.values() if each.promised_with(served)}
+        given = [each for each in state.shares.values() if each.table in tables]
+        if apart and share is not None:
+            given = [each for each in given if each.holder == share.holder]
         # What is charged is taken off the vault first, and off the share later: meanwhile it counts twice, never not.
-        left = account.left - sum((each.left for each in own), Fraction(0))
+        left = account.left - sum((each.left for each in given), Fraction(0))
         # By the log alone as well: a vault may be put back as it was before.
-        given = account.promise - sum((each.spent + each.left for each in own), Fraction(0))
-        return max(min(left, given), Fraction(0))
+        unspent = account.promise - sum((each.spent + each.left for each in given), Fraction(0))
+        return max(min(left, unspent), Fraction(0))
 
     def revoke_share(self, number: int, reason: str, *, by: str = HERE) -> Share:
         """Revoke a share: its handles are closed, and what is not spent of it is free again."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from attrs import Factory, evolve, frozen
 
 from jostle.errors import AccessError, shown
+from jostle.files.content import real_path
 from jostle.files.kinds import FileKind
 from jostle.owner.log import Role
 from jostle.privacy.amounts import show_amount
@@ -125,7 +126,7 @@ def read_settings(path: Path) -> Settings:
 
 def _placed(table: TableSettings, folder: Path, settings: Settings, name: str) -> TableSettings:
     data = folder / (settings.folder / f"{name}.csv" if table.data == Path() else table.data)
-    vault = vault_beside(data) if table.vault == Path() else folder / table.vault
+    vault = vault_beside(data) if table.vault == Path() else real_path(folder / table.vault)
     return evolve(table, schema=folder / table.schema, data=data, vault=vault)
 
 

@@ -177,6 +177,41 @@ def test_whatever_is_given_spent_and_revoked_the_promise_holds(
     office.close()
 
 
+POPULATION = """person = "who"
+rows_per_person = 4
+people = "ward 7"
+
+[columns.who]
+kind = "identifier"
+
+[columns.age]
+kind = "numeric"
+low = 18
+high = 98
+bins = 8
+"""
+
+
+@pytest.mark.parametrize("mode", ["", "assume_no_collusion = true"])
+def test_shares_of_two_tables_about_the_same_people_are_parts_of_one_promise(tmp_path: Path, mode: str) -> None:
+    for name in ("visits", "drugs"):
+        (tmp_path / f"{name}.csv").write_text("who,age\na,20\nb,30\n", "utf-8")
+    tables = "".join(
+        f'[tables.{name}]\nschema = "people.toml"\ndata = "{name}.csv"\nvault = "{at}ward7.vault"\npromise = "1"\n'
+        for name, at in (("visits", ""), ("drugs", "served/../"))
+    )
+    (tmp_path / "people.toml").write_text(POPULATION, "utf-8")
+    office = Office.read(write_owner(tmp_path, mode, tables))
+    office.give_share("visits", "ada", "3/4")
+    if not mode:
+        assert office.free("drugs") == office.free("visits") == Fraction(1, 4)
+    with pytest.raises(BudgetError):
+        office.give_share("drugs", "ada", "1/2")
+    office.give_share("drugs", "ada", "1/4")
+    office.revoke_share(1, "no visits")
+    office.give_share("drugs", "bob", "3/4")
+
+
 def test_where_no_collusion_is_assumed_everybody_has_a_promise_in_a_vault_of_their_own(tmp_path: Path) -> None:
     office = office_in(tmp_path, "assume_no_collusion = true")
     people = people_of(office)
