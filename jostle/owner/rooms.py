@@ -46,23 +46,26 @@ class Together(Generic[Item, Result]):
 
     def __init__(self, work: Callable[[Sequence[Item]], Sequence[Result]]) -> None:
         self._work = work
-        self._turn = threading.Lock()
         self._lock = threading.Lock()
         self._waiting: list[_Wanted[Item, Result]] = []
+        self._busy = False
 
     def __call__(self, item: Item) -> Result:
         """What came of an item; where the work fails, it fails for all that were in it."""
         wanted: _Wanted[Item, Result] = _Wanted(item)
         with self._lock:
             self._waiting.append(wanted)
-        with self._turn:
-            if not wanted.done:
-                self._do()
+            leads, self._busy = not self._busy, True
+        if not leads:
+            wanted.ready.wait()
+        if not wanted.done:
+            self._do()
         if wanted.failure is not None:
             raise wanted.failure.anew() if isinstance(wanted.failure, JostleError) else wanted.failure
         return wanted.result[0]
 
     def _do(self) -> None:
+        """Do the work of all who wait, and let the first who came meanwhile do the next."""
         with self._lock:
             batch, self._waiting = self._waiting, []
         try:
@@ -75,8 +78,14 @@ class Together(Generic[Item, Result]):
             if not isinstance(failure, Exception):
                 raise
         finally:
+            with self._lock:
+                self._busy = bool(self._waiting)
+                following = self._waiting[:1]
             for each in batch:
                 each.done = True
+                each.ready.set()
+            for each in following:
+                each.ready.set()
 
 
 @define(eq=False)
@@ -85,6 +94,8 @@ class _Wanted(Generic[Item, Result]):
     result: list[Result] = field(factory=list)
     failure: BaseException | None = None
     done: bool = False
+    ready: threading.Event = field(factory=threading.Event)
+    """Set once it is done, or whoever wants it is to do it."""
 
 
 @define(eq=False)

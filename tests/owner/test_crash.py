@@ -24,12 +24,7 @@ from jostle.owner.office import Office
 from jostle.owner.rooms import LINE
 from jostle.privacy.vault import FileVault
 
-SERVE = """\
-import sys
-from jostle.owner.office import Office
-from jostle.owner.running import run
-run(Office.read(sys.argv[1]))
-"""
+SERVE = "from jostle.cli import main; main()"
 ASKED = Fraction(1, 1000)
 
 
@@ -41,7 +36,9 @@ class Process:
         self.begin()
 
     def begin(self) -> None:
-        self.process = subprocess.Popen([sys.executable, "-c", SERVE, str(self.path)])
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", SERVE, "serve", str(self.path)], stdout=subprocess.DEVNULL
+        )
 
     def wait(self) -> None:
         """Wait until it answers."""
@@ -160,7 +157,7 @@ def test_what_was_charged_and_never_kept_is_drawn_without_a_second_charge(
     office.give_share("visits", "anna", ASKED)  # all of it, so that a second charge would be refused
     port = int(path.read_text("utf-8").split("127.0.0.1:")[1].split('"')[0])
     monkeypatch.setattr(client_of, "BEGINNING", LIMIT)  # starting takes long on a machine that has much to do
-    dying = subprocess.Popen([sys.executable, "-c", f"import os; {ends}\n{SERVE}", str(path)])
+    dying = subprocess.Popen([sys.executable, "-c", f"import os; {ends}\n{SERVE}", "serve", str(path)])
     url, answers = f"http://127.0.0.1:{port}", []
 
     def ask() -> None:
