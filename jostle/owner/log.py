@@ -75,6 +75,8 @@ class Shared:
     table: str
     holder: str
     epsilon: Fraction
+    about: str
+    """Whose promise it is a part of: that of a population in a vault, or of a table's own vault."""
 
 
 @frozen
@@ -173,6 +175,8 @@ class Share:
     table: str
     holder: str
     epsilon: Fraction
+    about: str
+    """Whose promise it is a part of."""
     spent: Fraction = Fraction(0)
     revoked: bool = False
 
@@ -217,7 +221,7 @@ class State:
     waited: dict[tuple[str, str, str, Fraction], int] = field(factory=dict)
     """The last request that waited, by who asked, the table, what is asked, and its epsilon."""
     since: dict[tuple[str, str], Fraction] = field(factory=dict)
-    """What somebody asked of a table since the last approval: each request's own epsilon."""
+    """What somebody asked since the last approval, by name and whose promise it is: each request's own epsilon."""
     by_day: dict[tuple[str, str, str], Fraction] = field(factory=dict)
     """What was spent, by day, table and name."""
     recent: deque[LogLine] = field(factory=lambda: deque(maxlen=KEPT))
@@ -242,8 +246,8 @@ class State:
                 self.keys[key.handle] = key
             case Revoked(handle):
                 self.revoked.add(handle)
-            case Shared(number, table, holder, epsilon):
-                self.shares[number] = Share(number, table, holder, epsilon)
+            case Shared(number, table, holder, epsilon, about):
+                self.shares[number] = Share(number, table, holder, epsilon, about)
                 self.live[table, holder] = number
             case Unshared(number):
                 share = self.shares[number] = evolve(self.shares[number], revoked=True)
@@ -263,7 +267,8 @@ class State:
         self.used[asked.handle] = entry.moment
         if asked.decision in {"refused", "denied"}:
             return
-        whose, share = (asked.name, asked.table), self.shares[asked.share]
+        share = self.shares[asked.share]
+        whose = asked.name, share.about
         self.shares[asked.share] = evolve(share, spent=share.spent + asked.price)
         if asked.approval is None:
             self.since[whose] = self.since.get(whose, Fraction(0)) + asked.epsilon

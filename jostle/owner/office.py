@@ -98,9 +98,11 @@ class ServedTable:
         """What its account is told of it."""
         return TableFacts.of(self.schema, self.data.name)
 
-    def promised_with(self, other: ServedTable) -> bool:
-        """Whether another table, or this one, is about the same people by the same promise."""
-        return (self.vault, self.schema.people) == (other.vault, other.schema.people)
+    @property
+    def about(self) -> str:
+        """Whose promise its answers are charged to: tables about the same people, in one vault, have one."""
+        people = self.schema.people
+        return self.vault.name if people is None else f"{people}, {self.vault.name}"
 
     def make_up(self) -> None:
         """Make the rows up that are to be made up and are not there: before there is a promise for them."""
@@ -143,7 +145,7 @@ class Office:
         self._log = Log(settings.folder / LOG_NAME)
         self._bearers = None if settings.oidc is None else Bearers(settings.oidc)
         self._pending: Counter[tuple[str, str]] = Counter()
-        """What is being answered, by asker and table, that waits for an approval once it is too much."""
+        """What is being answered, by asker and whose promise it is: it counts until it is written down."""
         self._using: set[int] = set()
         """Approvals that are being used."""
         self.decisions: Counter[tuple[str, str]] = Counter()
@@ -254,9 +256,10 @@ class Office:
         return permit
 
     def _allowed(self, asker: Asker, table: str, request: Mapping[str, Any], epsilon: Fraction, again: bool) -> Permit:  # noqa: FBT001 - as `allow` has it
-        text, whose = canonical(request), (asker.name, table)
+        text = canonical(request)
         with self.state() as state:
             share = self._share(asker, table, state)
+            whose = asker.name, share.about
             if again:
                 return Permit(asker, share, text, epsilon, again=True)
             number = state.waited.get((asker.name, table, text, epsilon))
@@ -325,7 +328,7 @@ class Office:
                     if permit.approval is not None:
                         self._using.discard(permit.approval)
                     elif not permit.again:
-                        self._pending[permit.asker.name, permit.share.table] -= permit.epsilon  # type: ignore[assignment]  # as above
+                        self._pending[permit.asker.name, permit.share.about] -= permit.epsilon  # type: ignore[assignment]  # as above
         for permit, _, decision in outcomes:
             self._count(decision, permit.share.table)
 
@@ -373,7 +376,7 @@ class Office:
                     f"{shown(holder)} has share {held.number} of {table} already, with {show_amount(held.left)} left",
                     fix="revoke that one before",
                 )
-            share = Share(len(state.shares) + 1, table, holder, amount)
+            share = Share(len(state.shares) + 1, table, holder, amount, served.about)
             free = self._free(served, share, state)
             if amount > free:
                 raise BudgetError(
@@ -385,7 +388,7 @@ class Office:
                     promise=served.promise,
                 )
             given.append(share)
-            yield by, Shared(share.number, table, holder, amount)
+            yield by, Shared(share.number, table, holder, amount, served.about)
 
         self._log.write(make)
         return given[0]
@@ -402,8 +405,7 @@ class Office:
         if apart and share is None:
             return served.promise
         account = served.account(served.vault if share is None else self.vault(share))
-        tables = {each.name for each in self.tables.values() if each.promised_with(served)}
-        given = [each for each in state.shares.values() if each.table in tables]
+        given = [each for each in state.shares.values() if each.about == served.about]
         if apart and share is not None:
             given = [each for each in given if each.holder == share.holder]
         # What is charged is taken off the vault first, and off the share later: meanwhile it counts twice, never not.

@@ -172,7 +172,7 @@ def owner(folder: Path) -> str:
     log = Log(folder / "owned" / "served" / "audit.jsonl")
     facts = (
         KeyMade(EVIL, EVIL, "analyst", (EVIL,), EVIL, "2030-01-01T00:00:00+00:00"),
-        Shared(1, "ward", EVIL, Fraction(1, 2)),
+        Shared(1, "ward", EVIL, Fraction(1, 2), EVIL),
         Waits(1, "ward", EVIL, json.dumps({"kind": EVIL, EVIL: EVIL}), Fraction(1)),
         Decided(1, approved=True, reason=EVIL),
         Settled("ward", EVIL, EVIL, 1, json.dumps({"kind": EVIL}), Fraction(1), Fraction(1, 4), "answered"),

@@ -231,6 +231,6 @@ def test_an_office_read_anew_goes_by_the_same(log: Path) -> None:
     with office.state() as state:
         assert state.shares[1].spent == Fraction(1, 4)
         assert state.requests[1].state == "answered"
-        assert state.since["ada", "ward"] == 0
+        assert state.since["ada", "ward.csv.vault"] == 0
         assert [*state.by_day.values()] == [Fraction(1, 4)]
     office.close()
