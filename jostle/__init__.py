@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from jostle.lang.quick_start import quickly
     from jostle.options.evaluation.comparing import compare_models
     from jostle.options.models import load_model
+    from jostle.owner.client import connect
     from jostle.privacy.opening import protect, rehearse
     from jostle.privacy.probe import Probe
     from jostle.sites import choose
@@ -47,6 +48,7 @@ __all__ = [
     "advise_rows_per_person",
     "choose",
     "compare_models",
+    "connect",
     "expressions",
     "free_facts",
     "load",
@@ -85,6 +87,7 @@ _HOMES = {
     "Trace": "jostle.trace.page",
     "choose": "jostle.sites",
     "compare_models": "jostle.options.evaluation.comparing",
+    "connect": "jostle.owner.client",
     "load": "jostle.lang.program",
     "load_model": "jostle.options.models",
     "protect": "jostle.privacy.opening",

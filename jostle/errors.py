@@ -189,6 +189,27 @@ class VaultError(JostleError, OSError):
     """The file that remembers what was spent cannot be used."""
 
 
+class AccessError(JostleError, PermissionError):
+    """Whoever asks is unknown, or may not do what they ask for."""
+
+
+class WireError(JostleError, ValueError):
+    """A message between an asker's process and the owner's cannot be read, or is of another version."""
+
+
+class WaitingError(AccessError):
+    """A request waits until the data's owner decides; asking the same again says what became of it."""
+
+    def __init__(self, title: str, *, why: str | None = None, fix: str | None = None, number: int = 0) -> None:
+        super().__init__(title, why=why, fix=fix)
+        self.number = number
+        """The request's, among all that ever waited."""
+
+    def facts(self) -> dict[str, Any]:
+        """Its facts, by the names that it is made with."""
+        return {**super().facts(), "number": self.number}
+
+
 class CallError(JostleError, TypeError):
     """Something is called without what it needs, or with what it does not take."""
 

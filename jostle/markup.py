@@ -34,6 +34,17 @@ def pre(text: str) -> str:
     return f"<pre>{escape(visible_lines(text), quote=True)}</pre>"
 
 
+def document(title: str, body: str, *, style: str, policy: str = "") -> str:
+    """A page without scripts, with nothing to be fetched; *policy* is what else of it browsers let pass."""
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'"
+        f'{policy}"><title>{words(title)}</title><style>{style}</style></head>'
+        f'<body><main class="jostle"><h1>{words(title)}</h1>{body}</main></body></html>\n'
+    )
+
+
 def fact_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table of texts."""
     first = "".join(f"<th>{words(cell)}</th>" for cell in head)

@@ -57,6 +57,7 @@ ROOMS: Mapping[str, str] = {
     "jostle.advice": "losses to expect, before anything is spent",
     "jostle.figures": "figures of papers, made again",
     "jostle.sklearn": "estimators for scikit-learn",
+    "jostle.owner": "the owner's process: rows are served to those whose code does not run beside them",
     "jostle.api": "the package's own functions",
     "jostle.cli": "the command line",
     "jostle.__main__": "the command line, by python -m",

@@ -24,6 +24,7 @@ SLOW = {
     "scientist",
     "statistician",
     "task",
+    "team",
     "ward",
 }
 """Pages that learn, audit, or start a dozen commands."""

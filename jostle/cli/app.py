@@ -42,6 +42,12 @@ COMMANDS = (
     "ledger",
     "trace",
     "vault",
+    "serve",
+    "connect",
+    "key",
+    "share",
+    "approve",
+    "audit-log",
 )
 """All commands, in the order of the help: each is the `app` of the module of its name, loaded when it is called."""
 
@@ -77,7 +83,7 @@ class Commands(TyperGroup):
 
 
 def _app_of(name: str) -> typer.Typer:
-    loaded: typer.Typer = import_module(f"jostle.cli.{name}").app
+    loaded: typer.Typer = import_module(f"jostle.cli.{name.replace('-', '_')}").app
     return loaded
 
 

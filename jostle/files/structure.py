@@ -1,7 +1,7 @@
 """From what JSON holds to values of declared types: each checked, none converted into something it was not.
 
 What a file has to hold is said once, by the annotations of a frozen attrs class, and msgspec reads it. Here stands what
-msgspec does not know: amounts, arrays, that nothing in a file is passed over, and what a class refuses.
+msgspec does not know: amounts, paths, arrays, that nothing in a file is passed over, and what a class refuses.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import cache
 from itertools import chain
+from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin
 
 import attrs
@@ -39,6 +40,8 @@ def _read(kind: Any, data: object) -> Any:
     """A value of a type that JSON does not have."""
     if kind is Fraction:
         return _amount(data)
+    if kind is Path:
+        return _path(data)
     if get_origin(kind) is np.ndarray:
         return _array(data, get_args(get_args(kind)[1])[0])
     raise NotImplementedError(f"nothing reads {kind}")
@@ -51,6 +54,12 @@ def _amount(data: object) -> Fraction:
         except AmountError:
             pass
     raise ValueError('Expected an amount such as "1/3"')
+
+
+def _path(data: object) -> Path:
+    if isinstance(data, str) and data and "\0" not in data:
+        return Path(data)
+    raise ValueError("Expected a path")
 
 
 def _array(data: object, kind: type[np.generic]) -> NDArray[Any]:

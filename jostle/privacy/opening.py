@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from attrs import define, evolve, field, frozen
+from attrs import Factory, define, evolve, field, frozen
 
 from jostle.errors import BudgetError, JostleError, ProbeError, SchemaError, VaultError, shown
 from jostle.given import called_as, given_path
@@ -40,7 +40,7 @@ from jostle.privacy.probe import Probe
 from jostle.privacy.release import evaluated, stack_of
 from jostle.privacy.room import Room
 from jostle.privacy.vault import FileVault, MemoryVault, TableAccount, Vault
-from jostle.tables.engines import TableSource, bound
+from jostle.tables.engines import RowSource, SharedPasses, TableSource, bound
 from jostle.tables.hashes import Fingerprint, fingerprint
 from jostle.tables.origins import VAULT_ENDING, RowOrigin, check_public, take_as_private, vault_beside
 from jostle.tables.persons import PUBLIC_KEY
@@ -310,16 +310,44 @@ class Recognised:
 
     def _open(self, epsilon: Amount | None, where: Where, trace: Trace | str | Path | None) -> Probe:
         requested = None if epsilon is None else recordable(epsilon_amount(epsilon), "epsilon")
-        schema, records = self._schema, _trace(trace)
-        table = TableFacts.of(schema, "" if self._origin.file is None else self._origin.file.name)
-        keeper = _registry.open(self.marks, self._origin, table, where, requested)
-        promise = keeper.share
+        rows = self.charged_to(where, requested)
+        account = rows.account
         # Who asks for an epsilon has just that, whatever the promise becomes.
         grows = requested is None
-        ledger = _ledger(promise, schema, payer=keeper, raised=_raised(keeper), grows=grows)
-        source = bound(self._source, keeper.key)
-        room = Room(source, (), ledger, Noise(), records, private=True, probe=_probe_on)
-        return _opened(room, _record(schema, promise, keeper.name, private=True))
+        ledger = _ledger(account.share, self._schema, payer=account, raised=_raised(account), grows=grows)
+        return rows.on(ledger, account.share, _trace(trace))
+
+    def charged_to(self, where: Where, requested: Fraction | None = None) -> ChargedRows:
+        """The rows with the account that they are charged to; *requested* is promised where nothing was."""
+        table = TableFacts.of(self._schema, "" if self._origin.file is None else self._origin.file.name)
+        account = _registry.open(self.marks, self._origin, table, where, requested)
+        return ChargedRows(account, bound(self._source, account.key), self._schema)
+
+
+@frozen(eq=False, repr=False)
+class ChargedRows:
+    """A private table and the account that it is charged to: opened once, for any number of probes."""
+
+    account: TableAccount
+    _source: RowSource
+    _schema: Schema
+    _shared: RowSource = field(default=Factory(lambda rows: SharedPasses(rows._source), takes_self=True), init=False)  # noqa: SLF001
+
+    def under(self, promise: Fraction, payer: Payer, trace: Trace) -> Probe:
+        """A probe that may spend so much, and pays *payer*, which counts as the account does.
+
+        Equal questions that several such probes are asked at once are answered by one pass over the rows, each with
+        noise of its own.
+        """
+        return self._on(self._shared, _ledger(promise, self._schema, payer=payer), promise, trace)
+
+    def on(self, ledger: Ledger, promise: Fraction, trace: Trace) -> Probe:
+        """A probe that goes by a ledger."""
+        return self._on(self._source, ledger, promise, trace)
+
+    def _on(self, source: RowSource, ledger: Ledger, promise: Fraction, trace: Trace) -> Probe:
+        room = Room(source, (), ledger, Noise(), trace, private=True, probe=_probe_on)
+        return _opened(room, _record(self._schema, promise, self.account.name, private=True))
 
 
 def recognise(table: Table) -> Recognised:

@@ -36,7 +36,7 @@ from typing import Any, cast, get_args
 
 from attrs import evolve, frozen
 
-from jostle.errors import AmountError, VaultError, shown
+from jostle.errors import AmountError, JostleError, VaultError, shown
 from jostle.privacy.account import Account, TableFacts, checked_reason, no_promise
 from jostle.privacy.amounts import exact, show_amount
 from jostle.privacy.vault_file import copied, gone, missing, reading, tables, writing
@@ -477,15 +477,32 @@ class FileVault:
 
     def pay(self, payer: TableAccount, amount: Fraction, site: str) -> None:
         """Reserve an amount durably, or raise BudgetError."""
-        if payer.key not in self._least:
+        (refusal,) = self.pay_each([(payer, amount, site)])
+        if refusal is not None:
+            raise refusal
+
+    def pay_each(self, charges: Sequence[tuple[TableAccount, Fraction, str]]) -> tuple[JostleError | None, ...]:
+        """Reserve amounts, one after the other, all durable by one write; say of each why it was refused, or None."""
+        if any(payer.key not in self._least for payer, _, _ in charges):
             raise VaultError(f"the vault {self.path} was not opened")
+        refusals: list[JostleError | None] = []
         with writing(self.path) as connection:
             book = Book(connection)
-            held = next(each for each in self._look(book) if each.key == payer.key)
-            raising = self.raising(held.account.people)
-            after = held.account.charged(amount, site, payer.table, self.name, raising)
-            book.charge(held, payer.number, after, site)
-        self._least[payer.key] = max(self._least[payer.key], after.spent)
+            accounts = {each.key: each for each in self._look(book)}
+            for payer, amount, site in charges:
+                held = accounts[payer.key]
+                raising = self.raising(held.account.people)
+                try:
+                    after = held.account.charged(amount, site, payer.table, self.name, raising)
+                except JostleError as refusal:
+                    refusals.append(refusal.anew())
+                    continue
+                book.charge(held, payer.number, after, site)
+                accounts[payer.key] = evolve(held, account=after)
+                refusals.append(None)
+        for payer, _, _ in charges:
+            self._least[payer.key] = max(self._least[payer.key], accounts[payer.key].account.spent)
+        return tuple(refusals)
 
     def promised(self, key: bytes) -> Fraction:
         """An account's promise as it is now, as whoever raises it leaves it."""

@@ -24,7 +24,7 @@ from jostle.sites.handlers import (
     record,
     replay,
 )
-from jostle.sites.stack import Choice, Decision, Handler, Policy, Taken, choices_noted, choose, choose_each
+from jostle.sites.stack import Choice, Decision, Handler, Policy, Taken, choices_noted, choose, choose_each, is_running
 
 __all__ = [
     "Always",
@@ -45,6 +45,7 @@ __all__ = [
     "explore",
     "follow",
     "force",
+    "is_running",
     "price",
     "record",
     "replay",

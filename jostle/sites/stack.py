@@ -244,6 +244,12 @@ def choices_noted(probe: Probe, learned: Learned | None = None) -> Iterator[None
         _run.reset(token)
 
 
+def is_running() -> bool:
+    """Whether an Option or a program runs here, and not a person asks."""
+    run = _run.get()
+    return run is not None and run.probe is not None
+
+
 def choose(
     label: str,
     *,

@@ -108,12 +108,12 @@ class PrivateClassifier(ClassifierMixin, PrivateRows):  # type: ignore[misc]  # 
         self.public = public
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> PrivateClassifier:
+    def fit(self, X: Any, y: Any = None) -> PrivateClassifier:
         """Learn from rows and their labels; *epsilon* is charged for it, unless they are public.
 
         Args:
-            X: rows of attributes: a dataframe or an array.
-            y: a label for each.
+            X: rows of attributes: a dataframe or an array; or a probe, of `jostle.connect` say.
+            y: a label for each; a probe has them.
 
         Raises:
             BudgetError: nothing was promised, or less is left than a fit costs.
@@ -167,12 +167,12 @@ class PrivateClassifier(ClassifierMixin, PrivateRows):  # type: ignore[misc]  # 
                 UnpaidWarning,
                 stacklevel=2,
             )
-        inferred = self.schema is None
+        inferred = self.schema is None and not self._of_probe
         columns = self._validated(X) if inferred else feature_columns(X, self.model_.schema.attributes)
         chances: NDArray[np.float64] = self.model_.predict_proba(columns)[:, self._codes]
         return chances
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: Any, y: Any = None) -> float:
         """A score of how well it predicts: of public rows as it is, of private ones with noise, and charged.
 
         That is the share of rows predicted right or, *scored_by* "auc", the area under the ROC curve of two classes.
@@ -181,8 +181,8 @@ class PrivateClassifier(ClassifierMixin, PrivateRows):  # type: ignore[misc]  # 
         (`jostle.errors.FewRowsWarning`). A model that gives all rows one chance has an area of one half, for nothing.
 
         Args:
-            X: rows of attributes: a dataframe or an array.
-            y: a label for each.
+            X: rows of attributes: a dataframe or an array; or a probe.
+            y: a label for each; a probe has them.
 
         Raises:
             BudgetError: less is left than a score costs.
@@ -190,7 +190,8 @@ class PrivateClassifier(ClassifierMixin, PrivateRows):  # type: ignore[misc]  # 
         """
         check_is_fitted(self)
         of_curve, epsilon = self._of_curve(len(self.classes_)), self._score_epsilon()
-        if self._anybodys:
+        asked = self._asked(X, y)
+        if self._anybodys and asked is None:
             check_public(X, y)
             if self.schema is not None:  # what cannot be read by it is refused
                 Table.from_features(X, y, _narrowed(self._declared(), self.model_.schema.attributes))
@@ -203,7 +204,7 @@ class PrivateClassifier(ClassifierMixin, PrivateRows):  # type: ignore[misc]  # 
         if of_curve and not has_threshold(self.model_):
             return 0.5
         kernel = None if of_curve else hits_of(self.model_, misses=True)
-        db = self._opened(X, y, _narrowed(self._declared(), self.model_.schema.attributes))
+        db = asked or self._opened(X, y, _narrowed(self._declared(), self.model_.schema.attributes))
         if kernel is None:
             return float(PriROC()(db, self.model_, epsilon=epsilon).auc)
         right, wrong = (max(0, int(each)) for each in db.measure(kernel, epsilon, site="PrivateClassifier.score"))
@@ -274,6 +275,11 @@ class PrivateClassifier(ClassifierMixin, PrivateRows):  # type: ignore[misc]  # 
 
     def _probe(self, X: Any, y: Any, epsilon: Fraction) -> tuple[Probe, Labels]:
         """A probe on the rows, and the classes: those declared or, without a schema, those that public rows have."""
+        asked = self._asked(X, y)
+        self._of_probe = asked is not None
+        if asked is not None:
+            self._known_by(asked.schema.attributes, asked)
+            return asked, labels_of(asked.schema)
         if self._anybodys and self.schema is None:
             rows = self._inferred(X, y, epsilon)
             return rows.db, Labels(rows.classes, label_codes({rows.label: rows.classes}, rows.db.schema))

@@ -102,6 +102,8 @@ class PrivateRows(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
     random_state: Any
     _copies: Copies | None = None
     """What became of copies of this, and of what it is a copy of; None where there are none."""
+    _of_probe = False
+    """Whether it was fitted to a probe's rows, and to none that were given."""
     _cut: bool | None = None
     """Of a copy, whether `PrivateFolds` had cut rows when it was made, or nobody did; None of what is no copy."""
 
@@ -113,6 +115,22 @@ class PrivateRows(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
     def _anybodys(self) -> bool:
         """Whether anybody may see the rows; a text that says no is no answer, and is refused."""
         return given_flag(self.public, "public", error=OptionError, fix="public=False, or leave it out")
+
+    def _asked(self, X: Any, y: Any) -> Probe | None:
+        """The probe that stands in place of rows, which may be another process's; None where rows are given."""
+        if not isinstance(X, Probe):
+            return None
+        said = {name: getattr(self, name, None) for name in ("schema", "vault", "promise", "person", "random_state")}
+        given = [*(name for name, value in said.items() if value is not None), *("public" for _ in "1" if self.public)]
+        if y is not None or given:
+            raise OptionError(
+                f"{given[0] if given else 'y'} is given beside a probe",
+                why="whose rows they are, their labels and their budget were said where they were opened",
+                fix=f"{type(self).__name__}(option, epsilon).fit(db)",
+            )
+        if X.schema.label is None:
+            raise SchemaError("the probe's schema names no label", fix='Schema(columns, label="...")')
+        return X
 
     def _declared(self) -> Schema:
         """The schema that was given; refuse to go without one."""
@@ -133,7 +151,7 @@ class PrivateRows(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
     def _known_by(self, names: tuple[str, ...], X: Any) -> None:
         """Set what scikit-learn knows of the columns: what the schema declares."""
         self.n_features_in_ = len(names)
-        if feature_names(X) is not None:
+        if isinstance(X, Probe) or feature_names(X) is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
         else:
             self.__dict__.pop("feature_names_in_", None)

@@ -73,12 +73,12 @@ class PrivateFeatureSelector(SelectorMixin, PrivateRows):  # type: ignore[misc] 
         self.public = public
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> PrivateFeatureSelector:
+    def fit(self, X: Any, y: Any = None) -> PrivateFeatureSelector:
         """Find the columns; *epsilon* is charged for it, unless the rows are public.
 
         Args:
-            X: rows of attributes: a dataframe, an array, or a sparse matrix.
-            y: a label for each.
+            X: rows of attributes: a dataframe, an array, or a sparse matrix; or a probe, of `jostle.connect` say.
+            y: a label for each; a probe has them.
 
         Raises:
             BudgetError: nothing was promised, or less is left than a fit costs.
@@ -101,7 +101,7 @@ class PrivateFeatureSelector(SelectorMixin, PrivateRows):  # type: ignore[misc] 
         """
         check_is_fitted(self)
         support = self.get_support()
-        if self.schema is None:
+        if self.schema is None and not self._of_probe:
             X = validate_data(self, X, reset=False, dtype=None, ensure_all_finite="allow-nan")
         elif feature_names(X) is not None:
             frame, kept = nw.from_native(X, eager_only=True), list(self.get_feature_names_out())
@@ -129,7 +129,8 @@ class PrivateFeatureSelector(SelectorMixin, PrivateRows):  # type: ignore[misc] 
         """
         check_is_fitted(self)
         schema = self.selected_.schema
-        declared = schema.features is not None or (self.schema is not None and input_features is None)
+        given = self.schema is not None or self._of_probe
+        declared = schema.features is not None or (given and input_features is None)
         names: NDArray[np.object_] = (
             np.array(_names(schema), dtype=object)[self.get_support()]
             if declared
@@ -152,6 +153,11 @@ class PrivateFeatureSelector(SelectorMixin, PrivateRows):  # type: ignore[misc] 
         return option
 
     def _probe(self, X: Any, y: Any) -> Probe:
+        asked = self._asked(X, y)
+        self._of_probe = asked is not None
+        if asked is not None:
+            self._known_by(_names(asked.schema), asked)
+            return asked
         if self._anybodys and self.schema is None:
             db = self._inferred(X, y, epsilon_amount(self.epsilon)).db
             if len(db.schema.classes) < 2:

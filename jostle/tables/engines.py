@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Protocol, Self, TypeVar
 
 import numpy as np
@@ -190,6 +194,94 @@ class MemorySource:
             {name: steps[rows] for name, steps in self.steps.items()},
             None if self.whose is None else self.whose.rows(rows),
         )
+
+
+MOST_REMEMBERED = 1 << 22
+"""Numbers of all tallies that are remembered."""
+_shared: ContextVar[bool] = ContextVar("shared", default=False)
+
+
+@contextmanager
+def passes_shared() -> Iterator[None]:
+    """Let tallies that are wanted meanwhile be those that others want, or wanted.
+
+    Candidates of a selection run in a context of their own: what they ask is never shared, since whoever asks the same
+    afterwards would see by the time that one had asked it.
+    """
+    token = _shared.set(True)
+    try:
+        yield
+    finally:
+        _shared.reset(token)
+
+
+@frozen(eq=False, repr=False)
+class SharedPasses:
+    """The rows of another source, which do not change: equal tallies are made by one pass.
+
+    Which tallies are equal goes by what was asked alone. Those that were asked last are remembered.
+    """
+
+    rows: RowSource
+    _made: dict[object, Future[Partial]] = field(factory=dict, init=False)
+    """What is remembered, or being made; the last that was asked stands last."""
+    _lock: threading.Lock = field(factory=threading.Lock, init=False)
+
+    @property
+    def schema(self) -> Schema:
+        """The public facts about the rows."""
+        return self.rows.schema
+
+    @property
+    def identity(self) -> bytes:
+        """The identity of the rows."""
+        return self.rows.identity
+
+    def ready(self) -> None:
+        """Refuse where nobody is there to be asked."""
+        self.rows.ready()
+
+    def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
+        """The kernel's tally of all rows that meet the conditions."""
+        key = (type(kernel), kernel, where)
+        if not _shared.get() or isinstance(kernel, SparseKernel) or not _has_hash(key):
+            return self.rows.tally(kernel, where)
+        with self._lock:
+            made = self._made.pop(key, None)
+            own = made is None
+            self._made[key] = made = Future() if made is None else made
+        if own:
+            self._make(key, made, kernel, where)
+        found = made.result()
+        return found if isinstance(found, SparseTally) else found.copy()  # others read it meanwhile
+
+    def _make(self, key: object, made: Future[Partial], kernel: DenseKernel, where: Where) -> None:
+        """Make a tally for all who wait for it, and let go of the oldest that there is no room for."""
+        try:
+            made.set_result(self.rows.tally(kernel, where))
+        except BaseException as failure:
+            with self._lock:
+                self._made.pop(key, None)
+            made.set_exception(failure if isinstance(failure, Exception) else TableError("a pass was interrupted"))
+            if not isinstance(failure, Exception):
+                raise
+        with self._lock:
+            done = {key: each.result() for key, each in self._made.items() if each.done() and not each.exception()}
+            cells = sum(each.size for each in done.values() if not isinstance(each, SparseTally))
+            for other, each in done.items():
+                if cells <= MOST_REMEMBERED:
+                    break
+                del self._made[other]
+                cells -= 0 if isinstance(each, SparseTally) else each.size
+
+
+def _has_hash(key: object) -> bool:
+    """Whether something is compared by what is in it; what holds arrays is not."""
+    try:
+        hash(key)
+    except TypeError:
+        return False
+    return True
 
 
 @frozen(eq=False, repr=False)

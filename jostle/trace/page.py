@@ -12,12 +12,12 @@ from fractions import Fraction
 
 from attrs import frozen
 
-from jostle.markup import words
+from jostle.markup import document, words
 from jostle.privacy.amounts import show_amount
 from jostle.trace.records import Charged, Chosen, Opened, Record, Trace
 from jostle.trace.render import Explanation, cells_of, explanations, readable, runs, whom
 
-__all__ = ["Segment", "Trace", "part_of_page", "segments", "whole_page"]
+__all__ = ["STYLE", "Segment", "Trace", "choices", "part_of_page", "segments", "whole_page"]
 
 STYLE = """
 :root{color-scheme:light dark}
@@ -98,15 +98,8 @@ def whole_page(records: Sequence[Record], *, title: str, answer: str = "", day: 
     is left out: when something was asked, a trace does not know.
     """
     day = day or datetime.now(tz=UTC).date()
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-        f"<title>{words(title)}</title><style>{STYLE}</style></head>"
-        f'<body><main class="jostle"><h1>{words(title)}</h1>'
-        f'<p class="day">written on <time>{day.isoformat()}</time></p>'
-        f"{_answered(answer)}{_parts(records)}</main></body></html>\n"
-    )
+    written = f'<p class="day">written on <time>{day.isoformat()}</time></p>'
+    return document(title, f"{written}{_answered(answer)}{_parts(records)}", style=STYLE)
 
 
 def part_of_page(records: Sequence[Record]) -> str:
@@ -129,11 +122,15 @@ def _parts(records: Sequence[Record]) -> str:
     shown = []
     for opened, run in runs(records):
         shown.append(_ledger(opened, run))
-        chosen = explanations(run)
-        if chosen:
-            shown.append('<section class="choices"><h2>Choices</h2>' + "".join(map(_choice, chosen)) + "</section>")
+        if chosen := choices(run):
+            shown.append(f'<section class="choices"><h2>Choices</h2>{chosen}</section>')
         shown.append(_lines(run))
     return "".join(shown) or "<p>the trace has no records</p>"
+
+
+def choices(run: Sequence[Record]) -> str:
+    """What was chosen in a run: what was seen, what was expected of each alternative, and why one was taken."""
+    return "".join(map(_choice, explanations(run)))
 
 
 def _ledger(opened: Opened | None, run: Sequence[Record]) -> str:

@@ -27,6 +27,7 @@ from jostle.cli import main, saying
 from jostle.cli.app import app
 from jostle.errors import JostleError, SchemaError
 from jostle.lang.program import load
+from jostle.owner.log import Decided, KeyMade, Log, Noted, Settled, Shared, Waits
 from jostle.privacy.account import TableFacts
 from jostle.privacy.vault import FileVault
 from jostle.trace import records
@@ -158,6 +159,37 @@ def grids(folder: Path) -> str:
     return str(folder / "grids")
 
 
+def owner(folder: Path) -> str:
+    """Return an owner's file, beside a log into which hostile texts were written by other means than an office's."""
+    path = folder / "owned" / "owner.toml"
+    if path.exists():
+        return str(path)
+    path.parent.mkdir()
+    schema = Schema({"age": Numeric(0, 1)})
+    schema.write(folder / "owned" / "rows.toml")
+    path.write_text('[tables.ward]\nschema = "rows.toml"\nmade_up = 5\npromise = "1"\n', "utf-8")
+    (folder / "owned" / "served").mkdir()
+    log = Log(folder / "owned" / "served" / "audit.jsonl")
+    facts = (
+        KeyMade(EVIL, EVIL, "analyst", (EVIL,), EVIL, "2030-01-01T00:00:00+00:00"),
+        Shared(1, "ward", EVIL, Fraction(1, 2), EVIL),
+        Waits(1, "ward", EVIL, json.dumps({"kind": EVIL, EVIL: EVIL}), Fraction(1)),
+        Decided(1, approved=True, reason=EVIL),
+        Settled("ward", EVIL, EVIL, 1, json.dumps({"kind": EVIL}), Fraction(1), Fraction(1, 4), "answered"),
+        Noted("ward", EVIL, (EVIL,)),
+        Waits(2, "ward", EVIL, json.dumps({"kind": EVIL, EVIL: EVIL}), Fraction(1)),
+    )
+    log.write(lambda _: iter([(EVIL, fact) for fact in facts]))
+    log.close()
+    return str(path)
+
+
+def bad_owner(folder: Path) -> str:
+    """Return an owner's file with a hostile name and entries."""
+    written = json.dumps(EVIL).replace("\x7f", "\\u007f")
+    return named(folder, ".toml", f'[tables.{written}]\nschema = {written}\nmade_up = 5\npromise = "1"\n')
+
+
 Words = Callable[[Path], list[list[str]]]
 CASES: dict[COMMAND, Words] = {
     ("check",): lambda at: [[program(at)], [wrong_program(at)], [program(at), "--schema", schema_of(at)], [EVIL]],
@@ -223,13 +255,38 @@ CASES: dict[COMMAND, Words] = {
         [EVIL, "--epsilon", "2", "--reason", "more is needed"],
     ],
     ("vault", "backup"): lambda at: [[vault(at), f"{vault(at)} copy"], [EVIL, EVIL]],
+    ("serve",): lambda at: [[EVIL], [bad_owner(at)], [bad_owner(at), "--json"]],
+    ("connect",): lambda at: [
+        [EVIL],
+        [EVIL, "--token", EVIL],
+        [f"http://{EVIL}", "--token", "x"],
+        ["http://x:9999999", "--token", "x"],
+    ],
+    ("key", "make"): lambda at: [
+        [owner(at), EVIL],
+        [bad_owner(at), "ada"],
+        [bad_owner(at), "ada", "--json"],
+        [EVIL, "ada"],
+    ],
+    ("key", "show"): lambda at: [[owner(at)], [bad_owner(at)], [EVIL, "--json"]],
+    ("key", "revoke"): lambda at: [[owner(at), EVIL], [bad_owner(at), EVIL, "--json"]],
+    ("share", "give"): lambda at: [
+        [owner(at), EVIL, "ada", "--epsilon", "1/4"],
+        [bad_owner(at), "ward", EVIL, "--epsilon", "1/4"],
+        [bad_owner(at), "ward", EVIL, "--epsilon", EVIL],
+    ],
+    ("share", "show"): lambda at: [[owner(at)], [bad_owner(at)], [EVIL, "--json"]],
+    ("share", "revoke"): lambda at: [[owner(at), "1", "--reason", "x"], [bad_owner(at), "1", "--reason", EVIL]],
+    ("approve",): lambda at: [[owner(at)], [bad_owner(at)], [bad_owner(at), "1", "--reason", EVIL]],
+    ("audit-log", "verify"): lambda at: [[bad_owner(at)], [EVIL], [owner(at), "--head", EVIL]],
+    ("audit-log", "export"): lambda at: [[owner(at)], [bad_owner(at)], [owner(at), "--out", f"{EVIL}/none"]],
     ("trace", "show"): lambda at: [[trace(at)], [trace(at), "--json"], [EVIL]],
     ("trace", "json"): lambda at: [[trace(at)], [EVIL]],
     ("trace", "why"): lambda at: [[trace(at)], [trace(at), "--json"], [EVIL]],
 }
 """For each command, what it is called with: a command without a case fails."""
 COUNT = "def main(db):\n    return {{ len(db) }}\n"
-SILENT = {("options",)}
+SILENT = {("options",), ("connect",)}
 """Commands that show nothing of what they are given."""
 
 

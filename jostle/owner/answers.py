@@ -1,0 +1,178 @@
+"""Answers that were given, kept in a file: so that a lost reply is fetched again, and what was released is read again.
+
+An answer is on the disk before it is sent. It is kept by the idempotency key of its request, with what that key is
+bound to: the token, the session and a hash of the request. Any other use of the key is unknown. Answers of a session go
+when it ends, and whoever comes with a key of an ended session is told that the session is unknown: so nothing is drawn
+twice for one charge.
+
+The book of answers holds what was released to questions that were put directly, by what was asked of which rows.
+Nothing here is computed from rows but what was released.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sqlite3
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from jostle.errors import VaultError
+from jostle.owner.rooms import Together
+
+__all__ = ["Answers", "Given", "SessionLine"]
+
+PATIENCE = 60.0
+"""Seconds to wait for whoever copies the file, say."""
+TABLES = """
+CREATE TABLE IF NOT EXISTS sessions (
+    session TEXT PRIMARY KEY, token TEXT NOT NULL, table_name TEXT NOT NULL, share INTEGER NOT NULL, root TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS answers (
+    key TEXT PRIMARY KEY, session TEXT NOT NULL, bound TEXT NOT NULL, reply BLOB NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS of_session ON answers (session);
+CREATE TABLE IF NOT EXISTS book (entry TEXT PRIMARY KEY, answer BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS salt (salt BLOB NOT NULL)
+"""
+
+
+@frozen
+class SessionLine:
+    """A session as the file has it: for whom, and on what."""
+
+    session: str
+    token: str
+    """The handle of the token that began it."""
+    table: str
+    share: int
+    root: str
+    """The handle of the whole table."""
+
+
+@frozen
+class Given:
+    """An answer that is about to be given."""
+
+    key: str
+    session: str
+    bound: str
+    reply: bytes
+    entry: str | None = None
+    """Where it stands in the book, if it does."""
+    answer: bytes = b""
+    """What the book has of it."""
+
+
+class Answers:
+    """The file of answers. Safe to use from many threads."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+            self._connection, self._looking = (
+                sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=PATIENCE) for _ in range(2)
+            )
+            self._lock, self._look = threading.RLock(), threading.Lock()
+            with self._lock:
+                self._connection.execute("PRAGMA journal_mode = WAL")
+                # A reply that was sent is remembered whatever happens to the machine: else it would be drawn again.
+                self._connection.execute("PRAGMA synchronous = FULL")
+                self._connection.executescript(TABLES)
+                self._connection.execute(
+                    "INSERT INTO salt SELECT ? WHERE NOT EXISTS (SELECT * FROM salt)", (secrets.token_bytes(32),)
+                )
+                ((self.salt,),) = self._connection.execute("SELECT salt FROM salt")
+        except (sqlite3.Error, OSError) as mistake:
+            raise self._failed(mistake) from None
+        self.put = Together(self._put)
+        """Keep an answer, so that it is on the disk."""
+
+    def session(self, session: str) -> SessionLine | None:
+        """A session that has not ended."""
+        for line in self._rows(
+            "SELECT session, token, table_name, share, root FROM sessions WHERE session = ?", session
+        ):
+            return SessionLine(*line)
+        return None
+
+    def begin(self, line: SessionLine) -> None:
+        """Keep a session."""
+        values = (line.session, line.token, line.table, line.share, line.root)
+        self._write("INSERT INTO sessions VALUES (?, ?, ?, ?, ?)", *values)
+
+    def end(self, session: str) -> None:
+        """Let a session go, and first of all its answers' keys."""
+        with self._lock:
+            self._write("DELETE FROM sessions WHERE session = ?", session)
+            self._write("DELETE FROM answers WHERE session = ?", session)
+
+    def of_token(self, token: str) -> tuple[str, ...]:
+        """The sessions of a token, the oldest first."""
+        return tuple(
+            session for (session,) in self._rows("SELECT session FROM sessions WHERE token = ? ORDER BY rowid", token)
+        )
+
+    def reply(self, key: str) -> tuple[str, bytes] | None:
+        """What a key is bound to, and its reply; None for one that was never answered."""
+        for bound, reply in self._rows("SELECT bound, reply FROM answers WHERE key = ?", key):
+            return bound, reply
+        return None
+
+    def read(self, entry: str) -> bytes | None:
+        """What the book has under an entry."""
+        for (answer,) in self._rows("SELECT answer FROM book WHERE entry = ?", entry):
+            found: bytes = answer
+            return found
+        return None
+
+    def close(self) -> None:
+        """Let the file go."""
+        with self._lock:
+            self._connection.close()
+        with self._look:
+            self._looking.close()
+
+    def _put(self, given: Sequence[Given]) -> Sequence[None]:
+        with self._lock:
+            try:
+                self._connection.execute("BEGIN IMMEDIATE")
+                try:
+                    rows = [(each.key, each.session, each.bound, each.reply) for each in given]
+                    self._connection.executemany("INSERT INTO answers VALUES (?, ?, ?, ?)", rows)
+                    entries = [(each.entry, each.answer) for each in given if each.entry is not None]
+                    self._connection.executemany("INSERT OR REPLACE INTO book VALUES (?, ?)", entries)
+                    self._connection.execute("COMMIT")
+                except BaseException:
+                    self._connection.execute("ROLLBACK")
+                    raise
+            except sqlite3.Error as mistake:
+                raise self._failed(mistake) from None
+        return [None] * len(given)
+
+    def _rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        """What is read; nobody waits for those who write."""
+        with self._look:
+            try:
+                return self._looking.execute(statement, values).fetchall()
+            except sqlite3.Error as mistake:
+                raise self._failed(mistake) from None
+
+    def _write(self, statement: str, *values: object) -> None:
+        with self._lock:
+            try:
+                self._connection.execute(statement, values)
+            except sqlite3.Error as mistake:
+                raise self._failed(mistake) from None
+
+    def _failed(self, mistake: Exception) -> VaultError:
+        return VaultError(
+            f"the file of answers {self.path} cannot be used: {getattr(mistake, 'strerror', None) or mistake}",
+            why="nothing is sent before it is kept, so that a lost reply can be fetched again",
+            fix="see that it may be written, and that the disk is not full",
+        )

@@ -1,0 +1,500 @@
+"""The audit log: who did what, at which price, and how it was decided; all that an office goes by is read off it.
+
+It is a file of JSON lines that only grows. A line ends with a hash of itself, and begins with that of the line before
+it: what is changed, left out or put in is seen at that line. That the last lines are missing is seen by whoever kept a
+later hash (`jostle audit-log verify --head`). A line holds public facts alone: nothing of rows, no number of them, and
+no duration.
+
+A line is on the disk before what it says has an effect. Processes take turns by a lock on the file, so that what two of
+them decide at once holds for both; threads that write at once share one write. What was cut short by a crash had no
+effect, and is cut off.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import io
+import json
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+from attrs import define, evolve, field, frozen
+
+from jostle.errors import JostleError, VaultError, shown
+from jostle.files.kinds import FileKind
+
+Role = Literal["owner", "analyst", "auditor", "service"]
+Decision = Literal["answered", "read again", "refused", "denied"]
+"""What became of a request: the ledger refuses, the owner's rules deny."""
+LOG = FileKind("audit log", VaultError, "put a whole copy of it back; what it says now cannot be relied on")
+BEGINNING = "0" * 64
+"""Stands before the first line."""
+HASH, TAIL = ',"hash":"', '"}\n'
+MOST_LINE = 1 << 20
+KEPT = 200
+"""Lines of requests, and notes, that are held to be shown."""
+
+
+# What is written
+
+
+@frozen
+class KeyMade:
+    """A key was made; its secret was shown once, and is not here."""
+
+    handle: str
+    name: str
+    role: Role
+    scopes: tuple[str, ...]
+    digest: str
+    """A hash of the secret, which has 256 random bits."""
+    until: str
+
+
+@frozen
+class Revoked:
+    """A key, or all tokens of a bearer, are good for nothing from here on."""
+
+    handle: str
+
+
+@frozen
+class Shared:
+    """A part of a table's promise was given to somebody."""
+
+    number: int
+    table: str
+    holder: str
+    epsilon: Fraction
+    about: str
+    """Whose promise it is a part of: that of a population in a vault, or of a table's own vault."""
+
+
+@frozen
+class Unshared:
+    """A share was revoked; what was not spent of it is the promise's again."""
+
+    number: int
+    reason: str
+
+
+@frozen
+class Waits:
+    """A request waits until the owner decides."""
+
+    number: int
+    table: str
+    name: str
+    request: str
+    epsilon: Fraction
+
+
+@frozen
+class Decided:
+    """The owner has approved or refused a request."""
+
+    number: int
+    approved: bool
+    reason: str
+
+
+@frozen
+class Settled:
+    """A request was charged, or read again; or the ledger refused it, or whoever asked may not."""
+
+    table: str
+    name: str
+    handle: str
+    share: int
+    """Its number; 0 where there is none."""
+    request: str
+    """The canonical request; of a long one its kind, and a hash of it."""
+    epsilon: Fraction
+    """Its own."""
+    price: Fraction
+    """What it added to what is spent."""
+    decision: Decision
+    approval: int | None = None
+
+
+@frozen
+class Noted:
+    """Lines of a client's trace: the client's words, which nobody checked."""
+
+    table: str
+    name: str
+    lines: tuple[str, ...]
+
+
+Fact = KeyMade | Revoked | Shared | Unshared | Waits | Decided | Settled | Noted
+KINDS: dict[str, type[Fact]] = {
+    "key": KeyMade,
+    "revoked": Revoked,
+    "shared": Shared,
+    "unshared": Unshared,
+    "waits": Waits,
+    "decided": Decided,
+    "asked": Settled,
+    "noted": Noted,
+}
+NAMES = {kind: name for name, kind in KINDS.items()}
+
+
+@frozen
+class LogLine:
+    """A line of the log."""
+
+    number: int
+    before: str
+    moment: str
+    """For people: no decision depends on it."""
+    by: str
+    """Who did it."""
+    fact: Fact
+    hash: str
+
+
+# What it comes to
+
+
+@frozen
+class Share:
+    """A part of a promise, for one asker."""
+
+    number: int
+    """No other share ever has it: handles made under one are closed when a permit names another."""
+    table: str
+    holder: str
+    epsilon: Fraction
+    about: str
+    """Whose promise it is a part of."""
+    spent: Fraction = Fraction(0)
+    revoked: bool = False
+
+    @property
+    def left(self) -> Fraction:
+        """What may still be spent of it."""
+        return Fraction(0) if self.revoked else max(self.epsilon - self.spent, Fraction(0))
+
+
+@frozen
+class Request:
+    """A request that waited."""
+
+    wait: Waits
+    moment: str
+    decided: Decided | None = None
+    used: bool = False
+    """Whether it was answered since it was approved."""
+
+    @property
+    def state(self) -> str:
+        """What became of it, in a word."""
+        if self.decided is None:
+            return "waiting"
+        return "refused" if not self.decided.approved else "answered" if self.used else "approved"
+
+
+@define
+class State:
+    """All that the lines so far come to."""
+
+    count: int = 0
+    head: str = BEGINNING
+    keys: dict[str, KeyMade] = field(factory=dict)
+    revoked: set[str] = field(factory=set)
+    used: dict[str, str] = field(factory=dict)
+    """When something was last asked, by handle."""
+    shares: dict[int, Share] = field(factory=dict)
+    live: dict[tuple[str, str], int] = field(factory=dict)
+    """The share that somebody has of a table: nobody has two."""
+    requests: dict[int, Request] = field(factory=dict)
+    waited: dict[tuple[str, str, str, Fraction], int] = field(factory=dict)
+    """The last request that waited, by who asked, the table, what is asked, and its epsilon."""
+    since: dict[tuple[str, str], Fraction] = field(factory=dict)
+    """What somebody asked since the last approval, by name and whose promise it is: each request's own epsilon."""
+    by_day: dict[tuple[str, str, str], Fraction] = field(factory=dict)
+    """What was spent, by day, table and name."""
+    recent: deque[LogLine] = field(factory=lambda: deque(maxlen=KEPT))
+    notes: deque[LogLine] = field(factory=lambda: deque(maxlen=KEPT))
+
+    def share(self, table: str, holder: str) -> Share | None:
+        """Somebody's live share of a promise."""
+        number = self.live.get((table, holder))
+        return None if number is None else self.shares[number]
+
+    def take(self, entry: LogLine) -> None:
+        """Go on by one line; refuse one that speaks of what there is not."""
+        try:
+            self._take(entry)
+        except KeyError:
+            raise LOG.damaged(f"speaks of what is not in it, at line {entry.number}") from None
+        self.count, self.head = entry.number, entry.hash
+
+    def _take(self, entry: LogLine) -> None:
+        match entry.fact:
+            case KeyMade() as key:
+                self.keys[key.handle] = key
+            case Revoked(handle):
+                self.revoked.add(handle)
+            case Shared(number, table, holder, epsilon, about):
+                self.shares[number] = Share(number, table, holder, epsilon, about)
+                self.live[table, holder] = number
+            case Unshared(number):
+                share = self.shares[number] = evolve(self.shares[number], revoked=True)
+                del self.live[share.table, share.holder]
+            case Waits() as wait:
+                self.requests[wait.number] = Request(wait, entry.moment)
+                self.waited[wait.name, wait.table, wait.request, wait.epsilon] = wait.number
+            case Decided(number) as decided:
+                self.requests[number] = evolve(self.requests[number], decided=decided)
+            case Settled() as asked:
+                self._take_asked(asked, entry)
+            case Noted():
+                self.notes.append(entry)
+
+    def _take_asked(self, asked: Settled, entry: LogLine) -> None:
+        self.recent.append(entry)
+        self.used[asked.handle] = entry.moment
+        if asked.decision in {"refused", "denied"}:
+            return
+        share = self.shares[asked.share]
+        whose = asked.name, share.about
+        self.shares[asked.share] = evolve(share, spent=share.spent + asked.price)
+        if asked.approval is None:
+            self.since[whose] = self.since.get(whose, Fraction(0)) + asked.epsilon
+        else:
+            self.requests[asked.approval] = evolve(self.requests[asked.approval], used=True)
+            self.since[whose] = Fraction(0)
+        if asked.price:
+            day = entry.moment[:10], asked.table, asked.name
+            self.by_day[day] = self.by_day.get(day, Fraction(0)) + asked.price
+
+
+# The file
+
+
+def written(number: int, before: str, moment: str, by: str, fact: Fact) -> tuple[bytes, LogLine]:
+    """A line, and what it says."""
+    facts = {"line": number, "before": before, "moment": moment, "by": by, "kind": NAMES[type(fact)]}
+    try:
+        body = _plain(msgspec.json.encode(facts | msgspec.to_builtins(fact, enc_hook=str)).decode())
+    except UnicodeEncodeError:
+        raise VaultError("what is to be written down has half a character", fix="write it anew") from None
+    digest = hashlib.sha256(body.encode()).hexdigest()
+    line = f"{body[:-1]}{HASH}{digest}{TAIL}".encode()
+    if len(line) > MOST_LINE:
+        raise VaultError("what is to be written down is too long", fix="ask for less at once")
+    return line, LogLine(number, before, moment, by, fact, digest)
+
+
+def _plain(body: str) -> str:
+    """JSON with escapes for all that is not plain ASCII: printed on a screen, it is still what the hash is of."""
+    if body.isascii() and "\x7f" not in body:
+        return body
+    return json.dumps(msgspec.json.decode(body), separators=(",", ":")).replace("\x7f", "\\u007f")
+
+
+def entry_of(line: bytes, count: int, head: str) -> LogLine:
+    """A line that follows so many others, of which the last has this hash; refuse any other."""
+    text = LOG.decoded(line)
+    body, mark, end = text.rpartition(HASH)
+    digest = hashlib.sha256(f"{body}}}".encode()).hexdigest()
+    if not mark or end != f"{digest}{TAIL}":
+        raise LOG.damaged(f"was changed at line {count + 1}: the line is not the one whose hash it ends with")
+    facts = LOG.facts(f"{body}}}")
+    number, before, moment, by = (facts.pop(name, None) for name in ("line", "before", "moment", "by"))
+    if (number, before) != (count + 1, head) or not (isinstance(moment, str) and isinstance(by, str)):
+        raise LOG.damaged(f"was changed before line {count + 1}: the line does not follow the one above it")
+    kind = facts.pop("kind", None)
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise LOG.damaged(f"has a line of an unknown kind: {count + 1}")
+    return LogLine(count + 1, head, moment, by, LOG.made(KINDS[kind], facts), digest)
+
+
+def entries(path: Path) -> Iterator[LogLine]:
+    """Yield the lines of a log, each checked; refuse at the first that is not as it was written."""
+    count, head = 0, BEGINNING
+    for line in _lines(path):
+        if not line.endswith(b"\n"):
+            return  # it was cut short, and had no effect
+        entry = entry_of(line, count, head)
+        yield entry
+        count, head = entry.number, entry.hash
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    try:
+        with path.open("rb") as file:
+            yield from file
+    except FileNotFoundError:
+        raise VaultError(f"there is no audit log {path}", fix="jostle serve makes one") from None
+    except (OSError, ValueError) as mistake:
+        reason = getattr(mistake, "strerror", None) or "it is no path"
+        raise VaultError(f"the audit log {path} cannot be read: {reason}", fix="check the path") from None
+
+
+Making = Callable[[State], Iterator[tuple[str, Fact]]]
+"""Who does what, as the log is by then: all of it, or nothing where it raises."""
+
+
+@define(eq=False)
+class _Turn:
+    """What a thread waits for to be written."""
+
+    make: Making
+    done: bool = False
+    problem: BaseException | None = None
+
+
+class Log:
+    """A log that is read and written, by any number of processes and threads."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._looking = threading.Lock()
+        """Held for a moment, by whoever looks at the state or goes on with it."""
+        self._writing = threading.Lock()
+        """Held while lines go to the disk."""
+        self._queue: deque[_Turn] = deque()
+        self._state = State()
+        self._offset = 0
+        self._ahead = False
+        """Whether the state has lines that are on their way to the disk; no other process writes meanwhile."""
+        try:
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except (OSError, ValueError) as mistake:
+            reason = getattr(mistake, "strerror", None) or "it is no path"
+            raise VaultError(f"the audit log {path} cannot be opened: {reason}", fix="check the path") from None
+        self._check_access()
+        with self.state():
+            pass
+
+    def close(self) -> None:
+        """Let the file go."""
+        os.close(self._file)
+
+    @contextmanager
+    def state(self) -> Iterator[State]:
+        """Give what the lines come to by now, those of other processes included, and hold it."""
+        with self._looking:
+            self._go_on()
+            yield self._state
+
+    def write(self, make: Making) -> None:
+        """Write what is made of the state as it is by then, so that it is on the disk; or raise, and nothing is."""
+        turn = _Turn(make)
+        self._queue.append(turn)
+        with self._writing:
+            if not turn.done:
+                turns = [self._queue.popleft() for _ in range(len(self._queue))]
+                self._write(turns)
+        if turn.problem is not None:
+            raise turn.problem
+
+    def _write(self, turns: Sequence[_Turn]) -> None:
+        """Write for all who wait, with one write."""
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX)
+            try:
+                self._append(self._made(turns))
+            except BaseException:
+                with self._looking:  # read anew: what was made is not there
+                    self._state, self._offset, self._ahead = State(), 0, False
+                raise
+            finally:
+                fcntl.flock(self._file, fcntl.LOCK_UN)
+        except BaseException as mistake:  # nobody is told that something was written which was not
+            problem = mistake
+            if isinstance(mistake, OSError) and not isinstance(mistake, JostleError):
+                problem = VaultError(
+                    f"the audit log {self.path} cannot be written: {mistake.strerror}",
+                    why="nothing has an effect before it is written down",
+                    fix="see that there is room on the disk",
+                )
+            for turn in turns:
+                turn.problem = turn.problem or problem
+            if not isinstance(mistake, Exception):
+                raise
+        finally:
+            for turn in turns:
+                turn.done = True
+
+    def _made(self, turns: Sequence[_Turn]) -> bytes:
+        """What all of them write, one after the other; the state goes on as if it were written.
+
+        What others read of it meanwhile is on the disk before whatever they write is.
+        """
+        lines = []
+        with self._looking:
+            self._go_on()
+            self._ahead = True
+            if os.fstat(self._file).st_size > self._offset:
+                os.ftruncate(self._file, self._offset)  # cut short by a crash: whoever wrote it is gone
+            for turn in turns:
+                try:
+                    facts = [*turn.make(self._state)]
+                except JostleError as problem:
+                    turn.problem = problem
+                    continue
+                for by, fact in facts:
+                    moment = datetime.now(UTC).isoformat(timespec="seconds")
+                    line, entry = written(self._state.count + 1, self._state.head, moment, by, fact)
+                    lines.append(line)
+                    self._state.take(entry)
+        return b"".join(lines)
+
+    def _append(self, lines: bytes) -> None:
+        start, left = self._offset, lines
+        try:
+            while left:
+                left = left[os.pwrite(self._file, left, start + len(lines) - len(left)) :]
+            os.fsync(self._file)
+        except BaseException:
+            with suppress(OSError):
+                os.ftruncate(self._file, start)
+            raise
+        with self._looking:
+            self._offset, self._ahead = start + len(lines), False
+
+    def _go_on(self) -> None:
+        """Read the lines that other processes have written since."""
+        self._check_same()
+        while not self._ahead and (chunk := os.pread(self._file, MOST_LINE, self._offset)):
+            whole = chunk.rfind(b"\n") + 1
+            if not whole:
+                break  # it is being written, or was cut short
+            for line in io.BytesIO(chunk[:whole]):
+                self._state.take(entry_of(line, self._state.count, self._state.head))
+                self._offset += len(line)
+
+    def _check_same(self) -> None:
+        """Refuse to go on with another file than was opened, or one that has become shorter."""
+        here = os.fstat(self._file)
+        try:
+            there = self.path.stat()
+        except OSError:
+            there = None
+        if there is None or (there.st_dev, there.st_ino) != (here.st_dev, here.st_ino) or here.st_size < self._offset:
+            raise VaultError(
+                f"the audit log {self.path} is gone, or another file in its place",
+                why="who may ask, and what they spent, is recorded in it",
+                fix="put the file back, and serve again",
+            )
+
+    def _check_access(self) -> None:
+        if os.fstat(self._file).st_mode & 0o007:
+            raise VaultError(
+                f"{self.path} may be read or written by everybody on this machine",
+                why="whoever writes it lets anybody ask",
+                fix=f"chmod o= {shown(str(self.path))}",
+            )
