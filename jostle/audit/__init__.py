@@ -17,6 +17,7 @@ from jostle.audit.audited import (
     PUBLISHERS,
     SELECTOR_CONTROLS,
     SELECTORS,
+    STATISTICS,
     TREE_CONTROLS,
     own_subject,
 )
@@ -53,6 +54,7 @@ __all__ = [
     "PUBLISHERS",
     "SELECTORS",
     "SELECTOR_CONTROLS",
+    "STATISTICS",
     "TREE_CONTROLS",
     "Bound",
     "Distribution",

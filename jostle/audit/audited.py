@@ -79,10 +79,22 @@ from jostle.options.models.kinds import TreeModel
 from jostle.options.registry import built_in, get
 from jostle.options.selection import ScoredSelector
 from jostle.privacy.expressions import Deviation, cells, far_from_flat, occupied
+from jostle.privacy.measured import MeasuredNumbers
 from jostle.privacy.opening import rehearse
 from jostle.privacy.probe import Probe
 from jostle.tables import Categorical, Numeric, Schema, SparseCounts, Table
-from jostle.tasks import CLASSIFICATION, EVALUATION, PUBLISHING, RANGES, SELECTION, Task
+from jostle.tasks import (
+    CLASSIFICATION,
+    EVALUATION,
+    MEANS,
+    PUBLISHING,
+    QUANTILES,
+    RANGES,
+    SELECTION,
+    SUMS,
+    VARIANCES,
+    Task,
+)
 from jostle.tasks.classification.model import Model
 from jostle.tasks.evaluation.curve import RocCurve
 from jostle.tasks.evaluation.instances import SCORE, scored_table
@@ -508,8 +520,10 @@ class Inquiry:
         return sample
 
     def subjects(self, option: Option[Any], name: str) -> Iterator[Subject[Any]]:
-        """Yield an Option as what is audited, under each relation of neighbours."""
+        """Yield an Option as what is audited, under each relation of neighbours under which it runs."""
         for relation in get_args(Relation):
+            if option.refuses(self.table(next(iter(self.pairs(relation))).first, relation).schema):
+                continue
             suffix, how = ("Replaced", "replaced") if relation == "replace_one" else ("", "added")
             about = f"{self.gives} {option.name}, a record {how}"
             yield self.subject(name + suffix, about, option, relation)
@@ -596,6 +610,22 @@ def points(curve: RocCurve) -> list[float]:
 
 
 @lru_cache
+def numbers_table(counts: Vector, relation: Relation) -> Table:
+    """The table with so many rows of each number; where a row becomes another, how many there are is public."""
+    rows = np.repeat(np.arange(len(counts)), counts)
+    column = Numeric(0, len(counts) - 1, unit=1, bins=len(counts) - 1, missing="drop")
+    schema = Schema({"number": column}, neighbours=relation, rows=None if relation == "add_remove" else len(rows))
+    return Table.from_frame(pa.table({"number": pa.array(rows, pa.int64())}), schema)
+
+
+def with_counts(answer: Any) -> list[float]:
+    """A statistic, or several, with the counts or sums that were bought beside it."""
+    evidence = (answer[0] if isinstance(answer, MeasuredNumbers) else answer).evidence
+    bought = getattr(evidence, "counts", getattr(evidence, "cells", ()))
+    return [round(float(number), 6) for number in (*np.ravel(answer.value), *bought)]
+
+
+@lru_cache
 def grid_table(counts: Vector, relation: Relation) -> Table:
     """The grid of four cells."""
     return Table.from_grid(np.array(counts).reshape(SHAPE), neighbours=relation)
@@ -631,6 +661,14 @@ def places_and_leaning(selected: SelectedFeatures, *, most: int = 1) -> list[int
 
 
 _labelled = partial(Inquiry, pairs=labelled_pairs, table=labelled_table, samples=RUNS)
+_number = partial(
+    Inquiry,
+    pairs=partial(histogram_pairs, 4),
+    table=numbers_table,
+    questions=("number",),
+    numbers=with_counts,
+    samples=FEW_RUNS,
+)
 INQUIRIES: Mapping[Task[Any], Inquiry] = {
     CLASSIFICATION: _labelled(gives="model of", numbers=reduced),
     EVALUATION: Inquiry(
@@ -651,6 +689,10 @@ INQUIRIES: Mapping[Task[Any], Inquiry] = {
         samples=FEW_RUNS,
     ),
     SELECTION: _labelled(gives="one of two features by", numbers=places_and_leaning),
+    MEANS: _number(gives="mean by"),
+    SUMS: _number(gives="sum by"),
+    VARIANCES: _number(gives="variance by"),
+    QUANTILES: _number(gives="two quartiles by", questions=("number", ("1/4", "3/4"))),
 }
 """How the Options of each task are audited."""
 SMALLER: Mapping[str, Callable[[], Option[Any]]] = {
@@ -685,6 +727,7 @@ def _of(task: Task[Any]) -> tuple[Subject[Any], ...]:
 
 CLASSIFIERS, CURVES, GRIDS = _of(CLASSIFICATION), _of(EVALUATION), _of(RANGES)
 PUBLISHERS, SELECTORS = _of(PUBLISHING), _of(SELECTION)
+STATISTICS = tuple(each for task in (MEANS, SUMS, VARIANCES, QUANTILES) for each in _of(task))
 
 TREE_CONTROLS: tuple[Subject[Any], ...] = (
     row(
@@ -890,7 +933,7 @@ PROBES: tuple[Subject[Rows], ...] = (
 
 for _subjects in (
     *(CONTROLS, HONEST, CLASSIFIERS, TREE_CONTROLS, CURVES, GRIDS),
-    *(PUBLISHERS, SELECTORS, SELECTOR_CONTROLS, PROBES),
+    *(PUBLISHERS, SELECTORS, SELECTOR_CONTROLS, STATISTICS, PROBES),
 ):
     for _each in _subjects:
         register(_each)
