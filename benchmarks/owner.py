@@ -20,6 +20,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -152,12 +153,13 @@ async def asked(url: str, tokens: Sequence[str], seconds: float) -> list[float]:
     return waits
 
 
-def selecting(url: str, token: str, over: threading.Event) -> None:
-    """Run a private selection again and again."""
+def selecting(url: str, token: str) -> None:
+    """Run a private selection, for as long as the server is there."""
     db, option = jostle.connect(url, token=token), get("SelectPrivately")
     chosen: Callable[..., Any] = option
-    while not over.is_set():
-        chosen(db, epsilon=1)
+    with suppress(jostle.JostleError):
+        while True:
+            chosen(db, epsilon=1)
 
 
 def measured(rows: int, analysts: int, seconds: float, padding: float, *, long: bool) -> Figures:
@@ -171,19 +173,14 @@ def measured(rows: int, analysts: int, seconds: float, padding: float, *, long: 
             office.give_share("people", f"analyst{number}", 400)
         url = f"http://127.0.0.1:{PORT}"
         process = subprocess.Popen([sys.executable, "-m", "jostle", "serve", str(path)], stdout=subprocess.DEVNULL)
-        over = threading.Event()
         try:
             wait(url, process)
             jostle.connect(url, token=tokens[0]).count("1/1000")  # rows are read, once
-            loops = [threading.Thread(target=selecting, args=(url, each, over)) for each in tokens[analysts:] if long]
-            for loop in loops:
-                loop.start()
+            for each in tokens[analysts:] if long else ():
+                threading.Thread(target=selecting, args=(url, each), daemon=True).start()
             before = worked(process.pid)
             waits = asyncio.run(asked(url, tokens[:analysts], seconds))
             each_took = (worked(process.pid) - before) / len(waits)
-            over.set()
-            for loop in loops:
-                loop.join(PATIENCE)
         finally:
             process.kill()
             process.wait()

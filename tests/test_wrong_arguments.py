@@ -169,6 +169,9 @@ RIGHT: Mapping[str, Mapping[str, Callable[[], Any]]] = {
     "jostle.expressions.deviation": {"of": lambda: expressions.cells("age")},
     "jostle.Schema": {"columns": lambda: dict(SCHEMA.columns)},
     "jostle.Table.query": {"database": lambda: "sqlite:///rows.db", "query": lambda: "SELECT * FROM t"},
+    "jostle.sklearn.PrivateClassifier.fit": {"y": lambda: ROWS["sex"]},
+    "jostle.sklearn.PrivateClassifier.score": {"y": lambda: ROWS["sex"]},
+    "jostle.sklearn.PrivateFeatureSelector.fit": {"y": lambda: ROWS["sex"]},
     "jostle.Probe.hand": {"settles": lambda: False},
     "jostle.SparseFeatures": {"column": lambda: "text", "words": lambda: ["one", "two"]},
     "jostle.Table.read": {"path": lambda: Path("rows.csv")},
@@ -320,7 +323,7 @@ def test_what_is_wrong_is_refused_in_a_sentence(name: str) -> None:
     assert failed == []
 
 
-OF_OTHERS = {"jostle.Probe.refine", "jostle.Probe.persons", "jostle.Probe.beyond", "jostle.connect"}
+OF_OTHERS = {f"jostle.Probe.{each}" for each in ("refine", "persons", "beyond", "bounded")} | {"jostle.connect"}
 """What is asked of an answer, of a table of persons, or of a server."""
 
 

@@ -23,15 +23,16 @@ import secrets
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import asynccontextmanager, suppress
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from time import monotonic
 from typing import Any
 from weakref import WeakValueDictionary
 
+from anyio import CapacityLimiter, to_thread
 from attrs import define, evolve, field, frozen
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -61,6 +62,7 @@ from jostle.privacy.fields import positive
 from jostle.privacy.mechanisms import AddNoiseAbove, Mechanism
 from jostle.privacy.reals import Tail
 from jostle.privacy.room import QUESTIONS, kept_back
+from jostle.progress import unshown
 from jostle.tables.fields import text
 from jostle.tables.schema import Schema
 
@@ -208,14 +210,14 @@ class Server:
         """Answers that were drawn and could not be kept: they are kept when they are asked for again."""
         self._lock = threading.RLock()
 
+    def open(self) -> None:
+        """Read the tables, before anybody asks."""
+        for rooms in self._rooms.values():
+            rooms.snapshot(self._answers.salt)
+
     def close(self) -> None:
         """Let the file of answers go."""
         self._answers.close()
-
-    def end_all(self, token: str) -> None:
-        """End all sessions of a token: it, or its share, was revoked."""
-        for session in self._answers.of_token(token):
-            self._end(session)
 
     # Sessions
 
@@ -535,8 +537,8 @@ class _Web:
 
     server: Server
     padding: float
-    short: ThreadPoolExecutor
-    long: ThreadPoolExecutor
+    short: CapacityLimiter
+    long: CapacityLimiter
     turns: WeakValueDictionary[str, asyncio.Semaphore] = field(factory=WeakValueDictionary)
     """By token, so that nobody keeps others waiting."""
 
@@ -562,14 +564,17 @@ class _Web:
         turn = self.turns.setdefault(key, asyncio.Semaphore(AT_ONCE))
         async with turn:
             pool = self.long if _takes_long(body, form) else self.short
-            return await asyncio.get_running_loop().run_in_executor(pool, self.done, token, body, form, work)
+            # What is still at work when the server ends is left: it is as if it had been killed.
+            done = partial(self.done, token, body, form, work)
+            return await to_thread.run_sync(done, limiter=pool, abandon_on_cancel=True)
 
     def done(self, token: str, body: bytes, form: Form, work: Working) -> tuple[int, bytes]:
         """A status and a reply. Whatever is decided once there is leave has one status."""
         try:
             try:
                 message = form.read(body)
-                return 200, work(token, message, hashlib.blake2b(body, digest_size=16).digest(), form)
+                with unshown():  # how far a question is, or which candidate of a selection runs, is no line of a log
+                    return 200, work(token, message, hashlib.blake2b(body, digest_size=16).digest(), form)
             except JostleError:
                 raise
             except Exception:  # noqa: BLE001 - a mistake of Jostle's; where it happened, rows may be in sight
@@ -643,8 +648,8 @@ def application(
     web = _Web(
         server,
         office.settings.padding if padding is None else padding,
-        ThreadPoolExecutor(THREADS, "short"),
-        ThreadPoolExecutor(LONG, "long"),
+        CapacityLimiter(THREADS),
+        CapacityLimiter(LONG),
     )
 
     @asynccontextmanager
@@ -653,11 +658,10 @@ def application(
         before = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH)
         try:
+            await asyncio.to_thread(server.open)
             yield
         finally:
             sys.setswitchinterval(before)
-            web.short.shutdown()
-            web.long.shutdown()
             server.close()
 
     def begin(token: str, message: dict[str, Any], _: bytes, form: Form) -> bytes:

@@ -6,16 +6,17 @@ import random
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import ExitStack
 from fractions import Fraction
 from pathlib import Path
 
 import httpx
 import pytest
+from processes import started
 from serving import LIMIT, owner_file
 
 from jostle.owner import client as client_of
@@ -33,15 +34,15 @@ class Process:
 
     def __init__(self, path: Path, port: int) -> None:
         self.path, self.url = path, f"http://127.0.0.1:{port}"
+        self.begun = ExitStack()
         self.begin()
 
     def begin(self) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", SERVE, "serve", str(self.path)], stdout=subprocess.DEVNULL
-        )
+        server = started("-c", SERVE, "serve", str(self.path), stdout=subprocess.DEVNULL)
+        self.process = self.begun.enter_context(server)
 
-    def wait(self) -> None:
-        """Wait until it answers."""
+    def until_it_answers(self) -> None:
+        """Wait for its first answer."""
         until = time.monotonic() + LIMIT
         while True:
             try:
@@ -77,10 +78,9 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def process(path: Path) -> Iterator[Process]:
     running = Process(path, int(path.read_text("utf-8").split("127.0.0.1:")[1].split('"')[0]))
-    running.wait()
+    running.until_it_answers()
     yield running
-    running.process.kill()
-    running.process.wait(LIMIT)
+    running.begun.close()
 
 
 def killed_at_random(path: Path, process: Process, clients: int, kills: int, seconds: float, seed: int) -> None:
@@ -109,7 +109,7 @@ def killed_at_random(path: Path, process: Process, clients: int, kills: int, sec
     for _ in range(kills):
         time.sleep(chance.random() * seconds)
         process.kill()
-        process.wait()
+        process.until_it_answers()
     time.sleep(seconds / 2)
     over.set()
     for thread in threads:
@@ -157,7 +157,6 @@ def test_what_was_charged_and_never_kept_is_drawn_without_a_second_charge(
     office.give_share("visits", "anna", ASKED)  # all of it, so that a second charge would be refused
     port = int(path.read_text("utf-8").split("127.0.0.1:")[1].split('"')[0])
     monkeypatch.setattr(client_of, "BEGINNING", LIMIT)  # starting takes long on a machine that has much to do
-    dying = subprocess.Popen([sys.executable, "-c", f"import os; {ends}\n{SERVE}", "serve", str(path)])
     url, answers = f"http://127.0.0.1:{port}", []
 
     def ask() -> None:
@@ -165,8 +164,9 @@ def test_what_was_charged_and_never_kept_is_drawn_without_a_second_charge(
         answers.append((int(db.count(ASKED)), str(db.left)))
 
     asking = threading.Thread(target=ask)
-    asking.start()
-    assert dying.wait(LIMIT) == 9
+    with started("-c", f"import os; {ends}\n{SERVE}", "serve", str(path)) as dying:
+        asking.start()
+        assert dying.wait(LIMIT) == 9
     process = Process(path, port)
     try:
         asking.join(LIMIT)
@@ -174,6 +174,5 @@ def test_what_was_charged_and_never_kept_is_drawn_without_a_second_charge(
         assert answers[0][1] == "0"
         check(office, Counter({0: 1}))
     finally:
-        process.process.kill()
-        process.process.wait(LIMIT)
+        process.begun.close()
         office.close()
