@@ -66,6 +66,8 @@ class Given:
     """Where it stands in the book, if it does."""
     answer: bytes = b""
     """What the book has of it."""
+    refused: bool = False
+    """Whether it is an error."""
 
 
 class Answers:

@@ -40,7 +40,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 import jostle.options.classification.tuning  # noqa: F401 - its selection takes its place in the closed list
-from jostle.errors import AccessError, BudgetError, JostleError, ProbeError, VaultError, WaitingError, WireError, shown
+from jostle.errors import AccessError, JostleError, ProbeError, VaultError, WaitingError, WireError, shown
 from jostle.owner.answers import Answers, Given, SessionLine
 from jostle.owner.office import Asker, Office, Share
 from jostle.owner.rooms import Rooms, Work, working
@@ -346,19 +346,28 @@ class Server:
         mark = digest(b"request", key.encode(), bound.encode())
         paid = at.handle.root and read.question in DRAWN and at.rooms.was_paid(at.share, mark)
         work = Work(mark, self._office.allow(at.asker, table, read.request, read.epsilon, again=paid))
+        try:
+            given = self._made(at, read, work, paid=paid)
+        except BaseException:
+            work.settle(self._office, "refused")  # a permit comes back, whatever becomes of it
+            raise
+        given = evolve(given, key=key, bound=bound)
+        if work.price or not given.refused:  # what was refused for nothing is asked again, and perhaps not refused
+            self._keep(given)
+        return given.reply
+
+    def _made(self, at: At, read: ReadQuestion, work: Work, *, paid: bool) -> Given:
+        """An answer: out of the book, or drawn."""
+        session = at.session.line.session
         book = None if paid or read.entry is None or read.again else self._answers.read(read.entry)
         if book is not None:
-            reply, entry, record = self._from_book(at, read, work, book), None, b""
-        else:
-            answer, error = self._drawn(at, read, work, paid=paid)
-            work.settle(self._office, "refused" if error is not None and read.question in DRAWN else "answered")
-            reply = _message(at, read, answer, error)
-            if error is not None and not work.price:
-                return reply  # it is refused again, or not by then: nothing was drawn
-            entry = read.entry if error is None else None
-            record = b"" if entry is None else canonical(plainly(_for_book(answer)))
-        self._keep(Given(key, at.session.line.session, bound, reply, entry, record))
-        return reply
+            return Given("", session, "", self._from_book(at, read, work, book))
+        answer, error = self._drawn(at, read, work, paid=paid)
+        work.settle(self._office, "refused" if error is not None and read.question in DRAWN else "answered")
+        reply = _message(at, read, answer, error)
+        if error is not None or read.entry is None:
+            return Given("", session, "", reply, refused=error is not None)
+        return Given("", session, "", reply, read.entry, canonical(plainly(_for_book(answer))))
 
     def _drawn(self, at: At, read: ReadQuestion, work: Work, *, paid: bool) -> tuple[Any, BaseException | None]:
         """What the room answers, and the error where there is one; charged to the request, unless it was *paid*."""
@@ -377,13 +386,9 @@ class Server:
 
     def _from_book(self, at: At, read: ReadQuestion, work: Work, book: bytes) -> bytes:
         """What was released before, to whoever may ask it now; charged where nobody is taken to tell it to another."""
-        try:
-            if self._office.assume_no_collusion:
-                with working(work):
-                    at.rooms.pay(at.share, read.epsilon, f"{read.site} (read again)")
-        except BudgetError:
-            work.settle(self._office, "refused")
-            raise
+        if self._office.assume_no_collusion:
+            with working(work):
+                at.rooms.pay(at.share, read.epsilon, f"{read.site} (read again)")
         work.settle(self._office, "read again")
         return at.form.write({"answer": JSON.decode(book), "again": True})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import json
 import ssl
 import threading
@@ -345,3 +346,9 @@ def test_a_key_set_with_a_secret_in_it_signs_nothing(tmp_path: Path) -> None:
 
     with pytest.raises(AccessError, match="not known"):
         office.asker(jwt.encode(claims(), b"s" * 32, "HS256", headers={"kid": "0"}))
+    head, body = (
+        jwt.utils.base64url_encode(json.dumps(each).encode()) for each in ({"alg": "RS256", "kid": "0"}, claims())
+    )
+    signed = jwt.utils.base64url_encode(hmac.digest(b"s" * 32, head + b"." + body, "sha256"))
+    with pytest.raises(AccessError, match="not known"):  # a secret's signature that says it is another kind's
+        office.asker((head + b"." + body + b"." + signed).decode())

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import re
+import threading
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
@@ -208,21 +209,25 @@ def _one(line: tuple[str, Fact], _: object) -> Iterator[tuple[str, Fact]]:
 
 
 def test_processes_and_threads_write_one_chain(log: Path) -> None:
-    here = Log(log)
+    """Threads write until both processes are done, so that all of them do at once."""
+    here, done, count = Log(log), threading.Semaphore(0), [0, 0]
 
     def elsewhere(name: str) -> None:
-        ran("-c", WRITER, str(log), name, check=True)
+        try:
+            ran("-c", WRITER, str(log), name, check=True)
+        finally:
+            done.release()
 
-    def write(name: str) -> None:
-        for number in range(20):
-            line = "owner", Revoked(f"oidc:{name}{number}")
-            here.write(partial(_one, line))
+    def write(place: int) -> None:
+        while done._value < 2 and count[place] < 5000:
+            here.write(partial(_one, ("here", Revoked(f"oidc:{place} {count[place]}"))))
+            count[place] += 1
 
-    together(*(partial(elsewhere, name) for name in "ab"), *(partial(write, name) for name in "cde"))
+    together(*(partial(elsewhere, name) for name in "ab"), partial(write, 0), partial(write, 1))
     with here.state() as state:
-        assert state.count == 12 + 80 + 60
-        assert len(state.revoked) == 1 + 80 + 60
-    assert len([*entries(log)]) == 152
+        assert state.count == 12 + 80 + sum(count)
+        assert len(state.revoked) == 1 + 80 + sum(count)
+    assert [each.number for each in entries(log)] == [*range(1, 93 + sum(count))]
     here.close()
 
 
