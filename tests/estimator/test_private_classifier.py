@@ -231,7 +231,7 @@ def test_rows_without_a_schema_are_refused_unless_they_are_public() -> None:
 
 def test_a_schema_read_off_the_same_rows_is_refused() -> None:
     X, y = people()
-    inferred = Schema.infer_public(X.assign(ill=y), label="ill")
+    inferred = Schema.infer_public({**X, "ill": y}, label="ill")
     with pytest.raises(SchemaError, match="the schema was read off this same table"):
         PrivateClassifier(schema=inferred, promise=1).fit(X, y)
 

@@ -128,7 +128,7 @@ def test_words_of_a_sparse_matrix_are_selected() -> None:
 def test_what_is_wrong_is_said_and_costs_nothing(tmp_path: Path) -> None:
     X, y = people()
     vault = tmp_path / "v"
-    inferred = Schema.infer_public(X.assign(ill=y), label="ill")
+    inferred = Schema.infer_public({**X, "ill": y}, label="ill")
     one = Schema({name: COLUMNS[name] for name in ("smokes", "ill")}, label="ill")
     for given, error, said in (
         (PrivateFeatureSelector(), PrivateDataError, "a schema is missing"),
