@@ -29,6 +29,7 @@ from jostle import Categorical, Dates, JostleError, Numeric, Schema, Table
 from jostle.errors import ProbeError, SchemaError, TableError
 from jostle.tables.kernels import Counts, Kernel, Marks, SparseCounts, Sums
 from jostle.tables.number_kernels import NumberSum
+from jostle.tables.readers import read_batches
 
 KERNELS: list[Kernel] = [
     Counts((("colour", "age"), ("ill",), ())),
@@ -180,6 +181,17 @@ def test_a_table_is_the_same_by_every_way_in(
     }
 
     assert all(each == tallies["lists"] for each in tallies.values()), tallies
+
+
+def test_what_was_read_of_a_file_is_let_go(tmp_path: Path) -> None:
+    """A file of many row groups takes no more memory than one of a few."""
+    rows = pa.table({"a": np.random.default_rng(1).integers(0, 2**62, 2_000_000)})
+    pa_parquet.write_table(rows, tmp_path / "t.parquet", row_group_size=50_000, use_dictionary=False)
+    before, size, most = pa.total_allocated_bytes(), rows.nbytes, 0
+    for _ in read_batches(tmp_path / "t.parquet", ("a",)):
+        most = max(most, pa.total_allocated_bytes() - before)
+
+    assert most < size / 4
 
 
 def test_a_schema_may_be_named_by_its_file(tmp_path: Path) -> None:
