@@ -124,7 +124,7 @@ def texts_of_names(names: pa.Array) -> pa.Array:
     texts, ends = pc.cast(names, pa.large_string()), pc.min_max(names).as_py()
     low, high = (ends[end] or 0 for end in ("min", "max"))
     # Dates have eight digits; longer numbers than these are written with a power of ten.
-    plain = (-(10**18) < low and high < 10**7) or (10**8 <= low and high < 10**18)
+    plain = (low > -(10**18) and high < 10**7) or (low >= 10**8 and high < 10**18)
     return texts if plain else one_way(texts)
 
 
