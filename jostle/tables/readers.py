@@ -521,7 +521,8 @@ def _parquet_batches(
 
     types = _described(place)
     texts = [name for name in columns if is_text(types.field(name).type)]
-    with pa_parquet.ParquetFile(source_of(place), read_dictionary=texts) as file:
+    # What is buffered beforehand is all that is asked for, and is held to the end.
+    with pa_parquet.ParquetFile(source_of(place), read_dictionary=texts, pre_buffer=False) as file:
         chosen = list(range(file.num_row_groups)) if groups is None else list(groups)
         done, total = 0, sum(file.metadata.row_group(group).num_rows for group in chosen)
         for batch in file.iter_batches(BATCH_ROWS, row_groups=chosen, columns=list(columns), use_threads=False):
