@@ -45,7 +45,7 @@ class Whose:
         return evolve(self, codes=self.codes[places])
 
 
-class ColumnsAt(Mapping[str, Codes]):
+class TakenColumns(Mapping[str, Codes]):
     """Columns at some of the rows, taken when they are asked for."""
 
     def __init__(self, columns: Mapping[str, Codes], places: NDArray[np.intp]) -> None:
@@ -103,11 +103,11 @@ class Block:
             return self.rows(places)
         # What is asked of them is about few columns.
         return Block(
-            ColumnsAt(self.columns, places),
+            TakenColumns(self.columns, places),
             len(places),
             None if self.multiplicity is None else self.multiplicity[places],
             None,
-            ColumnsAt(self.steps, places),
+            TakenColumns(self.steps, places),
             None if self.whose is None else self.whose.rows(places),
         )
 

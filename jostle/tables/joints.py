@@ -77,7 +77,8 @@ class _Steps:
     def summed(self, cells: Integers, column: int, fine: int, coarse: int) -> Integers:
         """Of counts whose middle axis is a column's finer groups, those by its coarser ones; by none, their sum."""
         if coarse < 0:
-            return cells.sum(axis=1, keepdims=True)
+            whole: Integers = cells.sum(axis=1, keepdims=True)
+            return whole
         key = column, fine, coarse
         if key not in self._known:
             self._known[key] = self._step(*key)

@@ -7,10 +7,12 @@ import math
 import re
 from bisect import bisect_right
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -21,6 +23,7 @@ from jostle import Categorical, Numeric, Schema
 from jostle.tables.block import Block
 from jostle.tables.columns import Column
 from jostle.tables.encode import encode_block, encode_column
+from jostle.tables.readers import read_batches
 from jostle.tables.values import EMPTY
 
 DROPPED = -1
@@ -390,3 +393,16 @@ def test_a_place_beyond_the_values_is_an_empty_cell(places: list[int | None], co
     there = [values[place] if place is not None and 0 <= place < len(values) else None for place in places]
 
     assert codes(cells, column) == codes(pa.array(there, pa.string()), column)
+
+
+def test_a_streamed_file_is_not_held(tmp_path: Path) -> None:
+    """Of what Arrow read of it, no more than some row groups."""
+    path, numbers = tmp_path / "rows.parquet", np.random.default_rng(1).random(1 << 16)
+    with pq.ParquetWriter(path, pa.schema([("x", pa.float64())]), compression="none") as writer:
+        for _ in range(64):
+            writer.write_table(pa.table({"x": numbers}))
+    before, most = pa.total_allocated_bytes(), 0
+    for _ in read_batches(path, ("x",)):
+        most = max(most, pa.total_allocated_bytes() - before)
+    assert path.stat().st_size > 64 * numbers.nbytes
+    assert most < path.stat().st_size // 8

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from jostle import Categorical, Schema, Table
+from jostle import Categorical, Schema
 from jostle.tables import joints as module
 from jostle.tables.block import code_type
 from jostle.tables.engines import MemorySource
@@ -53,7 +53,7 @@ def rows(chance: random.Random, count: int, *, blanks: bool) -> MemorySource:
         for name, side in zip(SCHEMA.names, SIDES, strict=True)
     }
     times = np.array([chance.choice([1, 1, 2, 7]) for _ in range(count)]) if chance.random() < 0.5 else None
-    return Table(MemorySource(SCHEMA, columns, count, times))._source
+    return MemorySource(SCHEMA, columns, count, times)
 
 
 def by_hand(source: MemorySource, pool: Pool) -> list[int]:
