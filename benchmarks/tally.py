@@ -60,8 +60,8 @@ work as streaming's, shared by the workers. Beside it there is
   moment has to be asked for anew. In one process, of 5,000,000 rows, encoding takes 0.53 s of the processors with that
   and 0.38 s without, and a tally of what is kept 0.08 s; streaming does both in 0.48 s. Whoever starts the workers can
   set it: `dask.config.set({"distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 1 << 26})`.
-- hashing all rows, by which they are known to be the same for the next question: 0.12 s of the processors, in pieces that fit
-  the cache. It was 0.2 to 0.7 s;
+- hashing all rows, by which they are known to be the same for the next question: 0.12 s of the processors, in pieces
+  that fit the cache. It was 0.2 to 0.7 s;
 - what a new worker loads: about 0.3 s of the processors, most of it pandas, which pyarrow asks for where it is
   installed;
 - what scheduler, client and workers do by themselves, which grows with the time that passes.

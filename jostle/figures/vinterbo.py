@@ -38,7 +38,7 @@ from jostle.tasks.classification.instances import one_less_auc
 from jostle.tasks.publishing import Published
 
 Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+Integers = NDArray[np.integer[Any]]
 
 
 @frozen(eq=False)

@@ -29,7 +29,7 @@ def test_a_look_finds_how_many_rows_persons_have(rows: int) -> None:
     trace = jostle.Trace()
     db = jostle.rehearse(visits(rows), epsilon=1, trace=trace)
     model = jostle.options.get("PooledTree")(db, epsilon=1)
-    assert (db.spent, db.left) == (1, 0)
+    assert [db.spent, db.left] == [1, 0]
     assert model.epsilon == 1
     taken = {each.label: each.taken[0][0] for each in trace.records if isinstance(each, Chosen)}
     assert taken[LOOK] == "look"

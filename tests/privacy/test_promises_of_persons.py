@@ -251,8 +251,8 @@ def test_fewer_rows_of_a_person_are_read_for_as_much_less_noise() -> None:
     frame = {"who": [1, 1, 1, 2], "a": ["0", "1", "0", "1"], "x": [1, 2, 1, 0]}
     db = jostle.rehearse(jostle.Table.from_frame(frame, evolve(SCHEMA, person="who", rows_per_person=2)), epsilon=1000)
     fewer = db.bounded(1, 400)
-    assert (fewer.unit, fewer.promise, fewer.schema.rows_per_person, db.spent) == (1, 400, 1, 0)
-    assert (fewer.count(100), fewer.count(100).scale, db.spent) == (2, 1 / 100, 400)
+    assert [fewer.unit, fewer.promise, fewer.schema.rows_per_person, db.spent] == [1, 400, 1, 0]
+    assert [fewer.count(100), fewer.count(100).scale, db.spent] == [2, 1 / 100, 400]
     assert db.measure(PersonBands(), 100).tolist() == [1, 1]
     with pytest.raises(JostleError, match="in a part of the table"):
         db.parts("a")[0].bounded(1, 1)

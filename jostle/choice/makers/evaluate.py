@@ -304,11 +304,11 @@ def _readable(database: PublicDatabase) -> bool:
 
 def _attempt(trial: Trial) -> list[TrialResult] | str:
     """Run everything once on one database, or say why that cannot be: done in a worker."""
-    spec = trial.database.cut(trial.number)
+    spec: Any = trial.database.cut(trial.number)
+    if trial.asked:
+        spec = evolve(spec, asks=trial.asked)
     try:
-        instance = trial.maker.task.rehearsal.instance(
-            trial.database, evolve(spec, asks=trial.asked) if trial.asked else spec
-        )
+        instance = trial.maker.task.rehearsal.instance(trial.database, spec)
     except JostleError as mistake:
         return f"{trial.database.name} is left out: {mistake.title}"
     outcomes: list[TrialResult] = []

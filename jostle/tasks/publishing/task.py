@@ -40,7 +40,7 @@ class Asked:
     group: int | None
     """None for the group's own number."""
 
-    def feature(self, groups: Integers) -> NDArray[np.float32]:
+    def feature(self, groups: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
         """Its value for groups."""
         return (groups if self.group is None else groups == self.group).astype(np.float32)
 
