@@ -6,16 +6,17 @@ import random
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import ExitStack
 from fractions import Fraction
 from pathlib import Path
 
 import httpx
 import pytest
+from processes import started
 from serving import LIMIT, owner_file
 
 from jostle.owner import client as client_of
@@ -31,16 +32,17 @@ ASKED = Fraction(1, 1000)
 class Process:
     """A server in a process of its own, which comes back whenever it is killed."""
 
-    def __init__(self, path: Path, port: int) -> None:
+    def __init__(self, path: Path, port: int, code: str = SERVE) -> None:
         self.path, self.url = path, f"http://127.0.0.1:{port}"
-        self.begin()
+        self.held = ExitStack()
+        """Of each process: it is ended in the end, however that comes."""
+        self.begin(code)
 
-    def begin(self) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", SERVE, "serve", str(self.path)], stdout=subprocess.DEVNULL
-        )
+    def begin(self, code: str = SERVE) -> None:
+        words = ("-c", code, "serve", self.path)
+        self.process = self.held.enter_context(started(*words, stdout=subprocess.DEVNULL))
 
-    def wait(self) -> None:
+    def be_there(self) -> None:
         """Wait until it answers."""
         until = time.monotonic() + LIMIT
         while True:
@@ -77,10 +79,9 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def process(path: Path) -> Iterator[Process]:
     running = Process(path, int(path.read_text("utf-8").split("127.0.0.1:")[1].split('"')[0]))
-    running.wait()
-    yield running
-    running.process.kill()
-    running.process.wait(LIMIT)
+    with running.held:
+        running.be_there()
+        yield running
 
 
 def killed_at_random(path: Path, process: Process, clients: int, kills: int, seconds: float, seed: int) -> None:
@@ -109,7 +110,7 @@ def killed_at_random(path: Path, process: Process, clients: int, kills: int, sec
     for _ in range(kills):
         time.sleep(chance.random() * seconds)
         process.kill()
-        process.wait()
+        process.be_there()
     time.sleep(seconds / 2)
     over.set()
     for thread in threads:
@@ -157,7 +158,7 @@ def test_what_was_charged_and_never_kept_is_drawn_without_a_second_charge(
     office.give_share("visits", "anna", ASKED)  # all of it, so that a second charge would be refused
     port = int(path.read_text("utf-8").split("127.0.0.1:")[1].split('"')[0])
     monkeypatch.setattr(client_of, "BEGINNING", LIMIT)  # starting takes long on a machine that has much to do
-    dying = subprocess.Popen([sys.executable, "-c", f"import os; {ends}\n{SERVE}", "serve", str(path)])
+    dying = Process(path, port, f"import os; {ends}\n{SERVE}")
     url, answers = f"http://127.0.0.1:{port}", []
 
     def ask() -> None:
@@ -166,14 +167,11 @@ def test_what_was_charged_and_never_kept_is_drawn_without_a_second_charge(
 
     asking = threading.Thread(target=ask)
     asking.start()
-    assert dying.wait(LIMIT) == 9
-    process = Process(path, port)
-    try:
+    with dying.held:
+        assert dying.process.wait(LIMIT) == 9
+        dying.begin()
         asking.join(LIMIT)
         assert len(answers) == 1
         assert answers[0][1] == "0"
         check(office, Counter({0: 1}))
-    finally:
-        process.process.kill()
-        process.process.wait(LIMIT)
-        office.close()
+    office.close()
