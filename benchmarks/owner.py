@@ -212,8 +212,9 @@ def page(all_figures: Sequence[Figures]) -> str:
     lines = [
         "# A server under load",
         "",
-        "Made by `benchmarks/owner.py`: counts of all rows, by region, by age and by both, each charged in the vault,",
-        "written in the audit log and kept on the disk before it is sent.",
+        "Made by `benchmarks/owner.py`. Analysts count rows: all of them, by region, by age, and by both.",
+        "Each answer is charged in the vault, written in the audit log and kept on the disk. Then it is sent.",
+        "The machine has two cores, and had other work to do. Analysts and server shared it.",
         "",
         HEAD,
         "|---:|---:|---:|---|---:|---:|---:|---:|---:|",

@@ -32,17 +32,18 @@ ASKED = Fraction(1, 1000)
 class Process:
     """A server in a process of its own, which comes back whenever it is killed."""
 
-    def __init__(self, path: Path, port: int) -> None:
+    def __init__(self, path: Path, port: int, code: str = SERVE) -> None:
         self.path, self.url = path, f"http://127.0.0.1:{port}"
-        self.begun = ExitStack()
-        self.begin()
+        self.held = ExitStack()
+        """Of each process: it is ended in the end, however that comes."""
+        self.begin(code)
 
-    def begin(self) -> None:
-        server = started("-c", SERVE, "serve", str(self.path), stdout=subprocess.DEVNULL)
-        self.process = self.begun.enter_context(server)
+    def begin(self, code: str = SERVE) -> None:
+        words = ("-c", code, "serve", self.path)
+        self.process = self.held.enter_context(started(*words, stdout=subprocess.DEVNULL))
 
-    def until_it_answers(self) -> None:
-        """Wait for its first answer."""
+    def be_there(self) -> None:
+        """Wait until it answers."""
         until = time.monotonic() + LIMIT
         while True:
             try:
@@ -78,9 +79,9 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def process(path: Path) -> Iterator[Process]:
     running = Process(path, int(path.read_text("utf-8").split("127.0.0.1:")[1].split('"')[0]))
-    running.until_it_answers()
-    yield running
-    running.begun.close()
+    with running.held:
+        running.be_there()
+        yield running
 
 
 def killed_at_random(path: Path, process: Process, clients: int, kills: int, seconds: float, seed: int) -> None:
@@ -109,7 +110,7 @@ def killed_at_random(path: Path, process: Process, clients: int, kills: int, sec
     for _ in range(kills):
         time.sleep(chance.random() * seconds)
         process.kill()
-        process.until_it_answers()
+        process.be_there()
     time.sleep(seconds / 2)
     over.set()
     for thread in threads:
@@ -157,6 +158,7 @@ def test_what_was_charged_and_never_kept_is_drawn_without_a_second_charge(
     office.give_share("visits", "anna", ASKED)  # all of it, so that a second charge would be refused
     port = int(path.read_text("utf-8").split("127.0.0.1:")[1].split('"')[0])
     monkeypatch.setattr(client_of, "BEGINNING", LIMIT)  # starting takes long on a machine that has much to do
+    dying = Process(path, port, f"import os; {ends}\n{SERVE}")
     url, answers = f"http://127.0.0.1:{port}", []
 
     def ask() -> None:
@@ -164,15 +166,12 @@ def test_what_was_charged_and_never_kept_is_drawn_without_a_second_charge(
         answers.append((int(db.count(ASKED)), str(db.left)))
 
     asking = threading.Thread(target=ask)
-    with started("-c", f"import os; {ends}\n{SERVE}", "serve", str(path)) as dying:
-        asking.start()
-        assert dying.wait(LIMIT) == 9
-    process = Process(path, port)
-    try:
+    asking.start()
+    with dying.held:
+        assert dying.process.wait(LIMIT) == 9
+        dying.begin()
         asking.join(LIMIT)
         assert len(answers) == 1
         assert answers[0][1] == "0"
         check(office, Counter({0: 1}))
-    finally:
-        process.begun.close()
-        office.close()
+    office.close()
