@@ -48,6 +48,8 @@ LIMIT = 900
 """Seconds."""
 INSTALLED = "python -m pip install --quiet . && "
 """What `.ci/run` does in a clean environment, and is done already where pages are run."""
+PROGRESS = re.compile(r"^.*: (\d+%, )?\d+ s( in all)?\n", re.MULTILINE)
+"""A line that says how far long work is: there are as many as a machine is slow."""
 PART = re.compile(
     r"<!-- given\n(?P<given>.*?)^-->$\n?"
     r"|(?:^\*Not run by the tests: (?P<why>[^\n]+)\.\*\n\n|<!-- ci: (?P<ci>\w+) -->\n)?"
@@ -167,7 +169,7 @@ def run_here(page: Path, folder: Path) -> list[Part]:
         except BaseException as error:
             error.add_note(f"in this block of {page.name}:\n{part.code}")
             raise
-        done.append(evolve(made, printed=made.printed.replace(str(folder), HERE)))
+        done.append(evolve(made, printed=PROGRESS.sub("", made.printed).replace(str(folder), HERE)))
     return done
 
 
