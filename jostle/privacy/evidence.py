@@ -273,6 +273,8 @@ class CountEvidence(Evidence):
     cost: Fraction
     among: int = 1
     """Of so many counts, it was looked for as one of the largest: all of them are to be covered."""
+    rows_each: int = 1
+    """The most rows of a person that are counted, where rows are."""
 
     @property
     def value(self) -> float:

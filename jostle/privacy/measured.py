@@ -119,6 +119,7 @@ class _Single(Measured):
 class MeasuredCount(int, _Single):
     """A count of rows: a whole number, which noise may take below 0."""
 
+    evidence: CountEvidence
     _refined: Refining[MeasuredCount] | None
 
     def __new__(cls, evidence: CountEvidence, refined: Refining[MeasuredCount] | None = None) -> Self:
@@ -127,6 +128,12 @@ class MeasuredCount(int, _Single):
         made.evidence = evidence
         made._refined = refined
         return made
+
+    @property
+    def said(self) -> str:
+        """It in words: of persons, how many rows of each are counted at most."""
+        each = self.evidence.rows_each
+        return super().said if each == 1 else f"{super().said}, of at most {each:,} a person"
 
     def refine(self, *, epsilon: Amount, site: str | None = None) -> MeasuredCount:
         """The same count with less noise, at a larger epsilon, of which only the difference is charged."""

@@ -62,10 +62,11 @@ def _counted(db: Asks, kernel: DenseKernel, epsilon: Amount, site: str) -> Measu
     """What a kernel of a single cell counts."""
     found = db.measure_refinable(kernel, epsilon_amount(epsilon), site=site)
     most = _most(db, kernel)
+    rows_each = 1 if kernel.of_persons else db.schema.rows_per_person or 1
 
     def measured(found: Refinable) -> MeasuredCount:
         (noisy,) = found.cells
-        evidence = CountEvidence(noisy, most / found.epsilon, found.epsilon)
+        evidence = CountEvidence(noisy, most / found.epsilon, found.epsilon, rows_each=rows_each)
         return MeasuredCount(evidence, lambda more, place: measured(db.refine(found, more, site=place or site)))
 
     return measured(found)

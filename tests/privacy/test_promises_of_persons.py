@@ -268,6 +268,8 @@ def test_persons_cost_what_they_are_asked_for_and_count_each_once() -> None:
     schema = evolve(SCHEMA, person="who", rows_per_person=2)
     db = jostle.rehearse(jostle.Table.from_frame(frame, schema), epsilon=3000)
     assert (db.persons(500), db.beyond(500), db.persons(500).scale, db.count(100).scale) == (2, 1, 1 / 500, 2 / 100)
+    assert repr(db.count(100)).endswith("(95%), of at most 2 a person")
+    assert repr(db.persons(100)).endswith("(95%)")
     assert (db.parts("a")[0].persons(100).scale, db.portions(2)[0].persons(100).scale) == (2 / 100, 1 / 100)
     with pytest.raises(JostleError, match="persons are counted once in a part"):
         db.parts("a")[0].measure(PersonCount(), 1)
