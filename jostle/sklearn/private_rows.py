@@ -98,6 +98,7 @@ class PrivateRows(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
     schema: Schema | str | Path | None
     vault: str | Path | None
     promise: Amount | None
+    person: str | None
     public: bool
     random_state: Any
     _copies: Copies | None = None
@@ -135,7 +136,6 @@ class PrivateRows(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
     def _declared(self) -> Schema:
         """The schema that was given; refuse to go without one."""
         schema = Schema.read(self.schema) if isinstance(self.schema, str | Path) else self.schema
-        person: str | None = getattr(self, "person", None)
         if schema is None:
             raise PrivateDataError(
                 "a schema is missing",
@@ -146,7 +146,7 @@ class PrivateRows(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
             raise SchemaError(f"{type(schema).__name__} is not a Schema", fix='Schema({...}, label="...")')
         if schema.label is None:
             raise SchemaError("the schema names no label", fix='Schema(columns, label="...")')
-        return schema.with_persons(person)
+        return schema.with_persons(self.person)
 
     def _known_by(self, names: tuple[str, ...], X: Any) -> None:
         """Set what scikit-learn knows of the columns: what the schema declares."""
@@ -221,7 +221,7 @@ class PrivateRows(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
     def _inferred(self, X: Any, y: Any, epsilon: Fraction) -> InferredRows:
         """Rows that anybody may see, with a schema read off them."""
         check_public(X, y)
-        if getattr(self, "person", None) is not None:
+        if self.person is not None:
             raise PrivateDataError(
                 "a person is named, and no schema is given",
                 why="whose rows are whose matters where persons are protected, and these rows are public",

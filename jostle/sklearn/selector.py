@@ -39,6 +39,7 @@ class PrivateFeatureSelector(SelectorMixin, PrivateRows):  # type: ignore[misc] 
         schema: the public facts about the rows, or a TOML file of them.
         vault: a file that remembers what is spent.
         promise: the budget for all that is asked of these rows, by this and by others; needed where there is none yet.
+        person: the column of X that says whose each row is, where the schema does not: persons are protected then.
         public: whether anybody may see the rows.
         random_state: an integer or a generator that noise comes from, for public rows.
 
@@ -62,6 +63,7 @@ class PrivateFeatureSelector(SelectorMixin, PrivateRows):  # type: ignore[misc] 
         vault: str | Path | None = None,
         *,
         promise: Amount | None = None,
+        person: str | None = None,
         public: bool = False,
         random_state: Any = None,
     ) -> None:
@@ -70,6 +72,7 @@ class PrivateFeatureSelector(SelectorMixin, PrivateRows):  # type: ignore[misc] 
         self.schema = schema
         self.vault = vault
         self.promise = promise
+        self.person = person
         self.public = public
         self.random_state = random_state
 

@@ -11,7 +11,7 @@ from sklearn.model_selection import cross_val_score
 
 from jostle import Categorical, Schema
 from jostle.errors import PrivateDataError, TableError
-from jostle.sklearn import PrivateClassifier, PrivateFolds
+from jostle.sklearn import PrivateClassifier, PrivateFeatureSelector, PrivateFolds
 
 SCHEMA = Schema({"wet": Categorical([0, 1]), "ill": Categorical([0, 1])}, label="ill")
 
@@ -36,6 +36,20 @@ def test_a_fit_and_its_scores_are_of_persons() -> None:
     account = clf.account()
     assert account is not None
     assert account.spent == 100 + 3 * Fraction(125)
+
+
+def test_columns_are_selected_for_persons() -> None:
+    """The column of persons is none of those that are kept or left; what a fit costs is about persons."""
+    frame = visits()
+    frame["old"] = np.arange(len(frame)) % 2
+    columns = {**dict(SCHEMA.columns), "old": Categorical([0, 1])}
+    schema = Schema(columns, label="ill")
+    selector = PrivateFeatureSelector("Peeling(top=1)", epsilon=100, schema=schema, promise=100, person="who")
+    selector.fit(frame[["who", "wet", "old"]], frame["ill"])
+    account = selector.account()
+    assert account is not None
+    assert (account.left, account.rows_each) == (0, (16,))
+    assert selector.selected_.columns == ("wet",)
 
 
 def test_no_fold_splits_a_person() -> None:
