@@ -185,7 +185,7 @@ class Option(ABC, Generic[Answer]):
         try:
             with stage(site or self.name), choices_noted(allotted, self.learned):
                 answer = run(allotted, budget)
-            if not self.settles:
+            if not self.settles and not allotted.spent:
                 allotted.open()
         except SystemExit:  # what it ends with is not shown: its own code would run, where the owner's does
             raise OptionError(

@@ -109,7 +109,7 @@ def _taken(question: str, details: tuple[Any, ...], unit: int) -> list[Any]:
 def _attempt(room: Room, question: str, details: tuple[Any, ...]) -> Answer:
     try:
         taken = _taken(question, details, room.unit)
-        if question != "charges":  # what was spent can be looked up in any state
+        if question not in {"charges", "settle"}:  # what was spent can be looked up, and settled, in any state
             room.check_open()
         # Whatever numbers do in there, it raises and warns of nothing: the caller may have asked numpy for that.
         with np.errstate(all="ignore"):
