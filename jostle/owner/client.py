@@ -23,6 +23,7 @@ from jostle.given import called_as, given_as, given_flag
 from jostle.owner.wire import MSGPACK, error_of, made, said
 from jostle.privacy.door import Answer, Facts, Key
 from jostle.privacy.probe import Probe
+from jostle.progress import stage
 from jostle.sites import is_running
 from jostle.tables.schema import Schema
 
@@ -102,14 +103,16 @@ class Connection:
             "again": self.again,
         }
         until, pause = time.monotonic() + self.patience, PAUSE
-        while True:
-            try:
-                return self._sent("ask", message)
-            except WaitingError:
-                if time.monotonic() + pause > until:
-                    raise
-            time.sleep(pause)
-            pause = min(2 * pause, MOST_PAUSE)
+        with stage("asking the owner's server") as said:
+            while True:
+                try:
+                    return self._sent("ask", message)
+                except WaitingError as waits:
+                    if time.monotonic() + pause > until:
+                        raise
+                    said.doing(waits.title)
+                time.sleep(pause)
+                pause = min(2 * pause, MOST_PAUSE)
 
     def _sent(self, path: str, message: Mapping[str, Any]) -> dict[str, Any]:
         if self.process != os.getpid():

@@ -40,7 +40,16 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 import jostle.options.classification.tuning  # noqa: F401 - its selection takes its place in the closed list
-from jostle.errors import AccessError, JostleError, ProbeError, VaultError, WaitingError, WireError, shown
+from jostle.errors import (
+    AccessError,
+    BudgetError,
+    JostleError,
+    ProbeError,
+    VaultError,
+    WaitingError,
+    WireError,
+    shown,
+)
 from jostle.owner.answers import Answers, Given, SessionLine
 from jostle.owner.office import Asker, Office, Share
 from jostle.owner.rooms import Rooms, Work, working
@@ -56,6 +65,7 @@ from jostle.owner.wire import (
     plainly,
     written,
 )
+from jostle.privacy.amounts import show_amount
 from jostle.privacy.chains import Refinable
 from jostle.privacy.door import Key, ask, look, schema_of
 from jostle.privacy.fields import positive
@@ -89,6 +99,8 @@ FREE = frozenset({"below", "charges", "known", "narrowed", "note", "only", "port
 SETS_ASIDE = frozenset({"allot", "bounded", "earmark", "hand", "reserve"})
 DRAWN = frozenset({"begin", "imitate", "perform", "refine", "select"})
 """Questions about rows."""
+WHOLE = SETS_ASIDE | DRAWN - {"refine"}
+"""Questions that cost all that is asked for: a refined answer costs the difference alone."""
 BOOKED = frozenset({"begin", "perform"})
 """Those whose answers can be read again."""
 
@@ -345,6 +357,8 @@ class Server:
         _check(read, at)
         mark = digest(b"request", key.encode(), bound.encode())
         paid = at.handle.root and read.question in DRAWN and at.rooms.was_paid(at.share, mark)
+        if not paid and not (read.entry and self._answers.read(read.entry)):
+            _check_left(read, at)
         work = Work(mark, self._office.allow(at.asker, table, read.request, read.epsilon, again=paid))
         try:
             given = self._made(at, read, work, paid=paid)
@@ -457,6 +471,19 @@ def _check(read: ReadQuestion, at: At) -> None:
             f"an answer of {cells:,} numbers is asked for",
             why=f"at most {MOST_NUMBERS:,} are sent",
             fix="ask about less",
+        )
+
+
+def _check_left(read: ReadQuestion, at: At) -> None:
+    """Refuse what a share cannot pay, before anybody waits for an owner to look at it."""
+    left = at.rooms.left(at.share)
+    if at.handle.root and read.question in WHOLE and left is not None and read.epsilon > left:
+        raise BudgetError(
+            f"{read.site} asks for epsilon {show_amount(read.epsilon)}, but {show_amount(left)} is left",
+            why="that is all that is left of your share",
+            fix="ask for less, or the owner for more: jostle share give",
+            requested=read.epsilon,
+            left=left,
         )
 
 

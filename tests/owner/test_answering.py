@@ -158,6 +158,27 @@ def test_what_waits_is_answered_once_the_owner_approves_and_was_not_computed_bef
         assert [line.epsilon for line in reservations(served)] == [2]
 
 
+def test_nobody_waits_for_the_owner_who_cannot_pay(tmp_path: Path) -> None:
+    with serving(owner_file(tmp_path / "x", more="[approval]\nabove = '1/2'\n")) as served:
+        db = connect(served.url, token=served.token("one", 1))
+        with pytest.raises(BudgetError, match="asks for epsilon 2, but 1 is left"):
+            db.count(2)
+        with served.office.state() as state:
+            assert not state.requests
+
+
+def test_whoever_waits_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for seconds in ("PATIENCE", "APART"):
+        monkeypatch.setattr(f"jostle.progress.{seconds}", 0.0)
+    with serving(owner_file(tmp_path / "x", more="[approval]\nabove = '1/2'\n")) as served:
+        db = connect(served.url, token=served.token("one", 1), patience=0.5)
+        with pytest.raises(WaitingError):
+            db.count(1)
+    assert "request 1 waits until the owner of the data decides" in capsys.readouterr().err
+
+
 def test_of_several_tables_one_is_named(tmp_path: Path) -> None:
     path = owner_file(tmp_path / "x")
     path.write_text(
