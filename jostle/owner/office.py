@@ -332,6 +332,11 @@ class Office:
         for permit, _, decision in outcomes:
             self._count(decision, permit.share.table)
 
+    def refused(self, asker: Asker, share: Share, request: Mapping[str, Any], epsilon: Fraction) -> None:
+        """Write down a request that its share cannot pay: nobody needs to look at it."""
+        permit = Permit(asker, share, canonical(request), epsilon, again=True)  # nothing of it is pending
+        self.spent((permit, Fraction(0), "refused"))
+
     def noted(self, asker: Asker, table: str, lines: Sequence[str]) -> None:
         """Keep lines of a client's trace, choices with their reasons; they are shown as the client's words."""
         kept = tuple(line[:MOST_NOTE] for line in lines[:MOST_NOTES])

@@ -358,7 +358,7 @@ class Server:
         mark = digest(b"request", key.encode(), bound.encode())
         paid = at.handle.root and read.question in DRAWN and at.rooms.was_paid(at.share, mark)
         if not paid and not (read.entry and self._answers.read(read.entry)):
-            _check_left(read, at)
+            self._check_left(read, at)
         work = Work(mark, self._office.allow(at.asker, table, read.request, read.epsilon, again=paid))
         try:
             given = self._made(at, read, work, paid=paid)
@@ -369,6 +369,19 @@ class Server:
         if work.price or not given.refused:  # what was refused for nothing is asked again, and perhaps not refused
             self._keep(given)
         return given.reply
+
+    def _check_left(self, read: ReadQuestion, at: At) -> None:
+        """Refuse what a share cannot pay, before anybody waits for an owner to look at it."""
+        left = at.rooms.left(at.share)
+        if at.handle.root and read.question in WHOLE and left is not None and read.epsilon > left:
+            self._office.refused(at.asker, at.share, read.request, read.epsilon)
+            raise BudgetError(
+                f"{read.site} asks for epsilon {show_amount(read.epsilon)}, but {show_amount(left)} is left",
+                why="that is all that is left of your share",
+                fix="ask for less, or the owner for more: jostle share give",
+                requested=read.epsilon,
+                left=left,
+            )
 
     def _made(self, at: At, read: ReadQuestion, work: Work, *, paid: bool) -> Given:
         """An answer: out of the book, or drawn."""
@@ -471,19 +484,6 @@ def _check(read: ReadQuestion, at: At) -> None:
             f"an answer of {cells:,} numbers is asked for",
             why=f"at most {MOST_NUMBERS:,} are sent",
             fix="ask about less",
-        )
-
-
-def _check_left(read: ReadQuestion, at: At) -> None:
-    """Refuse what a share cannot pay, before anybody waits for an owner to look at it."""
-    left = at.rooms.left(at.share)
-    if at.handle.root and read.question in WHOLE and left is not None and read.epsilon > left:
-        raise BudgetError(
-            f"{read.site} asks for epsilon {show_amount(read.epsilon)}, but {show_amount(left)} is left",
-            why="that is all that is left of your share",
-            fix="ask for less, or the owner for more: jostle share give",
-            requested=read.epsilon,
-            left=left,
         )
 
 
