@@ -48,7 +48,8 @@ def test_columns_are_selected_for_persons() -> None:
     selector.fit(frame[["who", "wet", "old"]], frame["ill"])
     account = selector.account()
     assert account is not None
-    assert (account.left, account.rows_each) == (0, (16,))
+    assert account.left == 0
+    assert account.rows_each == (16,)
     assert selector.selected_.columns == ("wet",)
 
 
