@@ -64,7 +64,8 @@ class Dependence(Score):
         scores, start = [], 0
         for own, sides in zip(self.own, self.pool.sides.tolist(), strict=True):
             end = start + math.prod(sides)
-            by_own = np.moveaxis(counts[start:end].reshape(sides), own, 0)
+            # Not by all sides at once: an array has no more than 64.
+            by_own = counts[start:end].reshape(math.prod(sides[:own]), sides[own], -1).swapaxes(0, 1)
             scores.append(_apart(by_own.reshape(sides[own], -1)))
             start = end
         return np.array(scores, dtype=np.int64)

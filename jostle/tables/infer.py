@@ -63,6 +63,8 @@ CODE_WORDS = re.compile(
 """Where they are in a column's name, its numbers are codes."""
 NAMES = re.compile(r"(^|[\W_\d])(guid|ids?|identifier|uuid)($|[\W_\d])")
 """Where they are in a column's name, its values are names of something, persons perhaps."""
+MOST_ROWS_EACH = 200
+"""Names whose values stand in more rows than that on average are of wards or of kinds, and not of persons."""
 NOTHING: frozenset[str | None] = EMPTY | {None}
 MOST_VALUES = 1000
 """A column of texts with more different ones is an identifier, or it is free text and left out."""
@@ -196,7 +198,11 @@ def _infer_column(name: str, values: Cells, bins: int, *, is_label: bool) -> Col
 
 def _identifies(name: str, values: Cells, texts: set[str], numbers: NDArray[np.float64] | None) -> bool:
     """Whether a column tells rows, or whose they are, from one another; where values repeat, a person is proposed."""
-    named = NAMES.search(_in_words(name)) is not None and (numbers is None or _are_whole(numbers))
+    named = (
+        NAMES.search(_in_words(name)) is not None
+        and (numbers is None or _are_whole(numbers))
+        and len(values) <= MOST_ROWS_EACH * len(texts)
+    )
     if not named and (numbers is not None or len(texts) <= MOST_VALUES):
         return False
     repeats = Repeats.of(values).most

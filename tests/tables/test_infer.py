@@ -258,3 +258,15 @@ def test_texts_that_tell_all_rows_apart_are_an_identifier() -> None:
     assert infer(frame).identifiers == ("name",)
     with pytest.warns(UserWarning, match="'name' has more than 1000 different texts and is left out"):
         assert infer(pd.concat([frame, frame[:1]])).identifiers == ()
+
+
+def test_a_few_values_called_ids_are_kinds_and_not_persons() -> None:
+    """Of 26 values in 10,000 rows each stands in hundreds: there is a code for it; of 2,000 patients there is none."""
+    frame = {
+        "admission_id": [place % 26 for place in range(10_000)],
+        "patient_id": [place % 2000 for place in range(10_000)],
+    }
+    with pytest.warns(UserWarning, match="patient_id"):
+        schema = Schema.infer_public(frame)
+    assert schema.names == ("admission_id",)
+    assert isinstance(schema["admission_id"], Categorical)
