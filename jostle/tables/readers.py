@@ -220,7 +220,6 @@ def _without_long_lines(text: bytes) -> bytes:
 
 
 BATCH_ROWS = 1 << 16
-BUFFER_BYTES = 1 << 20
 MOST_TEXT = 1 << 30
 """Bytes of a column's texts in a batch."""
 PARQUET_ENDINGS = (".parquet", ".pq")
@@ -386,9 +385,9 @@ def _parquet_batches(
 
     types = _described(place)
     texts = [name for name in columns if is_text(types.field(name).type)]
-    # As it comes, Arrow keeps what it read of all row groups until the file is closed.
-    frugal = {"pre_buffer": False, "buffer_size": BUFFER_BYTES}
-    with pa_parquet.ParquetFile(source_of(place), read_dictionary=texts, **frugal) as file:
+    # What is buffered beforehand is all that is asked for, and is held to the end. (A buffer for each column is made as
+    # large as a damaged file says.)
+    with pa_parquet.ParquetFile(source_of(place), read_dictionary=texts, pre_buffer=False) as file:
         chosen = list(range(file.num_row_groups)) if groups is None else list(groups)
         done, total = 0, sum(file.metadata.row_group(group).num_rows for group in chosen)
         for batch in file.iter_batches(BATCH_ROWS, row_groups=chosen, columns=list(columns), use_threads=False):

@@ -39,7 +39,8 @@ body{margin:0 auto;max-width:60rem;padding:1rem;font:1rem/1.5 system-ui,sans-ser
 .jostle .loss i{display:inline-block;height:.7rem;background:#5b84ab}
 .jostle .loss span{display:inline-block;min-width:12rem;white-space:nowrap}
 .jostle .taken{font-weight:700}.jostle svg.among{width:15rem}.jostle h4{margin:.75rem 0 0}
-@media(max-width:40rem){.jostle th,.jostle td{padding-right:.4rem}.jostle svg:not(.among,.square) text{font-size:20px}.jostle .loss i{display:block}
+@media(max-width:40rem){.jostle th,.jostle td{padding-right:.4rem}
+.jostle svg:not(.among,.square) text{font-size:20px}.jostle .loss i{display:block}
 .jostle .loss td:first-child{overflow-wrap:anywhere}
 .jostle .seen thead{display:none}.jostle .seen tr,.jostle .seen td:last-child{display:block}
 .jostle .seen td:last-child{border:0}}
