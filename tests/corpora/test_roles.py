@@ -145,8 +145,8 @@ def test_the_roles_that_ship_are_those_that_were_given(shared: Path) -> None:
 def test_databases_that_are_learned_from_say_what_their_digests_say(shared: Path) -> None:
     """What is under the name of one is that one, in one of its sizes; those to be judged by are not opened for it."""
     digests: dict[str, set[str]] = {}
-    for digest, each in known().items():
-        digests.setdefault(each.name, set()).add(digest)
+    for digest, assigned in known().items():
+        digests.setdefault(assigned.name, set()).add(digest)
     for each in listed(shared, role="learn"):
         assert database_of(shared / each.folder, each.name).digest in digests[each.name], each.name
 
