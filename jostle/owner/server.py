@@ -357,11 +357,12 @@ class Server:
         _check(read, at)
         mark = digest(b"request", key.encode(), bound.encode())
         paid = at.handle.root and read.question in DRAWN and at.rooms.was_paid(at.share, mark)
-        if not paid and not (read.entry and self._answers.read(read.entry)):
+        book = None if paid or read.entry is None or read.again else self._answers.read(read.entry)
+        if not paid and book is None:
             self._check_left(read, at)
         work = Work(mark, self._office.allow(at.asker, table, read.request, read.epsilon, again=paid))
         try:
-            given = self._made(at, read, work, paid=paid)
+            given = self._made(at, read, work, book, paid=paid)
         except BaseException:
             work.settle(self._office, "refused")  # a permit comes back, whatever becomes of it
             raise
@@ -383,10 +384,9 @@ class Server:
                 left=left,
             )
 
-    def _made(self, at: At, read: ReadQuestion, work: Work, *, paid: bool) -> Given:
-        """An answer: out of the book, or drawn."""
+    def _made(self, at: At, read: ReadQuestion, work: Work, book: bytes | None, *, paid: bool) -> Given:
+        """An answer: what the book has, or drawn."""
         session = at.session.line.session
-        book = None if paid or read.entry is None or read.again else self._answers.read(read.entry)
         if book is not None:
             return Given("", session, "", self._from_book(at, read, work, book))
         answer, error = self._drawn(at, read, work, paid=paid)

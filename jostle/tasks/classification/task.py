@@ -161,7 +161,7 @@ PUBLIC: tuple[Metafeature, ...] = (
 )
 """Free."""
 MODEL_COUNTS = 200
-"""About how many counts a model rests on; what is read of persons is worth as much less where these are more."""
+"""About how many counts a model rests on, set by hand: fewer rows of a person are best read where these are more."""
 FROM_CLASSES = (log_rows, log_rows_epsilon, log_epsilon_per_count, majority_share, label_entropy)
 BOUGHT: tuple[Metafeature, ...] = (*FROM_CLASSES, best_rule, mean_rule)
 """Bought: the classes' counts, and one number for each of the two rules."""
