@@ -29,9 +29,9 @@ from jostle.privacy.release import NoisyNumbers
 from jostle.privacy.selection import SELECTIONS, Scored, Selection, best_of, seen_of
 from jostle.tables.block import Where
 from jostle.tables.closed import Closed, Places
-from jostle.tables.engines import NarrowedSource, Partial, RowSource, with_fewer
+from jostle.tables.engines import FewerRows, Partial, ReadBy, RowSource, ViewSource
 from jostle.tables.fields import name, names, text, truth, whole, wholes
-from jostle.tables.hashes import Portion, PortionSource
+from jostle.tables.hashes import Portion
 from jostle.tables.kernels import Counts, Kernel
 from jostle.tables.persons import OfPersons
 from jostle.tables.regions import Regions
@@ -350,7 +350,8 @@ class Room:
         if not 1 <= rows <= most:
             raise ProbeError(f"{rows:,} rows of a person are asked for, of {most:,} that are held", fix="db.bounded(1)")
         room = self.earmark(epsilon, site, rows)
-        source = with_fewer(self.source, evolve(self.schema, rows_per_person=rows))
+        schema = evolve(self.schema, rows_per_person=rows)
+        source = ViewSource(schema, self.source, FewerRows(schema))
         return evolve(room, source=source, unit=rows, before=(), chains=Chains())
 
     def open(self) -> None:
@@ -384,7 +385,7 @@ class Room:
         label = self.schema.label
         wanted = tuple(dict.fromkeys((*columns, *(() if label is None else (label,)))))
         schema = evolve(self.schema, columns=tuple((name, self.schema[name]) for name in wanted), features=None)
-        return evolve(self, source=NarrowedSource(schema, self.source))
+        return evolve(self, source=ViewSource(schema, self.source, ReadBy(schema)))
 
     def imitate(self, imitation: Imitation, epsilon: Fraction, site: str) -> Any:
         """The answer of a mechanism that keeps no promise: of public rows only, and before anything else."""
@@ -460,7 +461,7 @@ class Room:
         return tuple(
             evolve(
                 part,
-                source=PortionSource(self.source, Portion(self.schema, key, place, count)),
+                source=ViewSource(self.schema, self.source, Portion(self.schema, key, place, count)),
                 ledger=ledger,
                 path=self.site(f"portion {place + 1} of {count}"),
                 released=[],

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cached_property
 from typing import Protocol, Self, TypeVar
 
 import numpy as np
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import TableError
@@ -284,28 +285,6 @@ def _has_hash(key: object) -> bool:
     return True
 
 
-@frozen(eq=False, repr=False)
-class NarrowedSource:
-    """The rows of another source, of which fewer columns, or features by name, are public facts of a table's own."""
-
-    schema: Schema
-    rows: RowSource
-
-    @property
-    def identity(self) -> bytes:
-        """The identity of the rows: they are the same data."""
-        return self.rows.identity
-
-    def ready(self) -> None:
-        """Refuse where nobody is there to be asked."""
-        self.rows.ready()
-
-    def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
-        """The kernel's tally of all rows that meet the conditions, read by the narrower schema."""
-        kernel.cells(self.schema)
-        return self.rows.tally(viewed(kernel, ReadBy(self.schema)), where)
-
-
 class RowView(Protocol):
     """Another look at rows: at some of them, at more columns, or by public facts of its own. It goes to workers."""
 
@@ -339,35 +318,32 @@ class ReadBy:
 
 @frozen
 class FewerRows:
-    """At most so many rows of each person, of those that are held, as a schema says; conditions come last.
-
-    Were these first, as many rows of a person would be read for each of them.
-    """
+    """At most so many rows of each person, of those that are held, as a schema says."""
 
     own: Schema
-    where: Where
     of_persons = True
     """All rows of a person have to be there at once."""
 
-    def facts(self, schema: Schema) -> Schema:
-        """The same: a kernel is asked as of a table."""
-        return schema
+    def facts(self, schema: Schema) -> Schema:  # noqa: ARG002 - it has its own
+        """That schema."""
+        return self.own
 
     def block(self, block: Block, schema: Schema) -> Block:  # noqa: ARG002 - as for all views
         """The rows of a block that are read."""
-        return bounded(block, self.own, PUBLIC_KEY).where(self.where)
+        return bounded(block, self.own, PUBLIC_KEY)
 
 
-@frozen(eq=False, repr=False)
-class FewerSource:
-    """The rows of a bounded source of which fewer of each person are read."""
+@frozen(eq=False, repr=False, slots=False)  # without slots, what is held is worked out once
+class ViewSource:
+    """A view of the rows of another source, with public facts of its own."""
 
     schema: Schema
     rows: RowSource
+    view: RowView
 
     @property
     def identity(self) -> bytes:
-        """The identity of the rows: they are of the same data."""
+        """The identity of the rows: what is shown is of the same data."""
         return self.rows.identity
 
     def ready(self) -> None:
@@ -375,20 +351,27 @@ class FewerSource:
         self.rows.ready()
 
     def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
-        """The kernel's tally of those that meet the conditions."""
-        return self.rows.tally(viewed(kernel, FewerRows(self.schema, where)), ())
+        """The kernel's tally of what is shown and meets the conditions.
+
+        These come last. Were they first, as many rows of a person would be read for each of them.
+        """
+        kernel.cells(self.schema)
+        if self._held is not None:
+            return self._held.tally(kernel, where)
+        return self.rows.tally(viewed(kernel, self.view, where), ())
+
+    @cached_property
+    def _held(self) -> MemorySource | None:
+        """What is shown, where rows are in memory and put by person: once, and for the first question that is paid."""
+        if not self.view.of_persons or not isinstance(self.rows, MemorySource):
+            return None
+        shown = self.view.block(self.rows.whole, self.rows.schema)
+        return MemorySource.of_block(self.schema, shown, self.rows.identity)
 
 
-def with_fewer(source: RowSource, schema: Schema) -> RowSource:
-    """The rows of a bounded source of which fewer of each person are read, as many as a schema says."""
-    if isinstance(source, MemorySource):
-        return evolve(source, schema=schema).bounded(PUBLIC_KEY)
-    return FewerSource(schema, source)
-
-
-def viewed(kernel: DenseKernel | SparseKernel, view: RowView) -> DenseKernel | SparseKernel:
-    """A kernel that is shown another view of every block."""
-    return SparseViewed(kernel, view) if isinstance(kernel, SparseKernel) else Viewed(kernel, view)
+def viewed(kernel: DenseKernel | SparseKernel, view: RowView, where: Where) -> DenseKernel | SparseKernel:
+    """A kernel that is shown another view of every block, of which it takes the rows that meet the conditions."""
+    return SparseViewed(kernel, view, where) if isinstance(kernel, SparseKernel) else Viewed(kernel, view, where)
 
 
 @frozen
@@ -397,6 +380,7 @@ class Viewed(DenseKernel):
 
     kernel: DenseKernel
     view: RowView
+    where: Where
 
     @property
     def of_persons(self) -> bool:
@@ -422,7 +406,7 @@ class Viewed(DenseKernel):
 
     def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
         """Add the block's rows to *totals*."""
-        self.kernel.add(self.view.block(block, schema), self.view.facts(schema), totals)
+        self.kernel.add(self.view.block(block, schema).where(self.where), self.view.facts(schema), totals)
 
 
 @frozen
@@ -431,6 +415,7 @@ class SparseViewed(SparseKernel):
 
     kernel: SparseKernel
     view: RowView
+    where: Where
 
     @property
     def of_persons(self) -> bool:
@@ -451,4 +436,4 @@ class SparseViewed(SparseKernel):
 
     def tally(self, block: Block, schema: Schema) -> SparseTally:
         """The block's occupied cells."""
-        return self.kernel.tally(self.view.block(block, schema), self.view.facts(schema))
+        return self.kernel.tally(self.view.block(block, schema).where(self.where), self.view.facts(schema))

@@ -17,9 +17,9 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from jostle.tables.block import Block, Where
-from jostle.tables.engines import Partial, RowSource, viewed
-from jostle.tables.kernels import DenseKernel, SparseKernel, SparseTally
+from jostle.tables.block import Block
+from jostle.tables.engines import RowSource
+from jostle.tables.kernels import DenseKernel, SparseTally
 from jostle.tables.routes import part_of, part_of_marks
 from jostle.tables.schema import Schema
 
@@ -148,29 +148,3 @@ class Portion:
             return block.rows(np.flatnonzero(dealt[whose.codes] == self.place))
         parts = part_of(block.columns, self.schema, self.key, self.of, block.length)
         return block.rows(np.flatnonzero(parts == self.place))
-
-
-@frozen(eq=False, repr=False)
-class PortionSource:
-    """The rows of another source that are in one portion."""
-
-    rows: RowSource
-    portion: Portion
-
-    @property
-    def schema(self) -> Schema:
-        """The public facts about the rows."""
-        return self.portion.schema
-
-    @property
-    def identity(self) -> bytes:
-        """The identity of the whole: the portion is made of the same data."""
-        return self.rows.identity
-
-    def ready(self) -> None:
-        """Refuse where nobody is there to be asked."""
-        self.rows.ready()
-
-    def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
-        """The kernel's tally of the portion's rows that meet the conditions."""
-        return self.rows.tally(viewed(kernel, self.portion), where)

@@ -234,18 +234,16 @@ class LookupSource:
     def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
         """The kernel's tally of all rows that meet the conditions."""
         kernel.cells(self.schema)
-        found: Partial = self.rows.tally(viewed(kernel, _WithLookup(self.lookup, self.schema, where)), ())
+        found: Partial = self.rows.tally(viewed(kernel, _WithLookup(self.lookup, self.schema), where), ())
         return found
 
 
 @frozen
 class _WithLookup:
-    """Rows with the columns that are looked up as well, those that meet the conditions."""
+    """Rows with the columns that are looked up as well."""
 
     lookup: Lookup
     own: Schema
-    where: Where
-
     of_persons = False
     """Rows are looked up one by one."""
 
@@ -255,7 +253,7 @@ class _WithLookup:
 
     def block(self, block: Block, schema: Schema) -> Block:
         """What is shown of a block."""
-        return self.lookup.added(block, schema).where(self.where)
+        return self.lookup.added(block, schema)
 
 
 # Private columns of the same persons

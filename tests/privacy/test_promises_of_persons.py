@@ -156,8 +156,10 @@ def with_fewer_rows(db: Any) -> None:
     fewer.where("a", "1").histogram("x", epsilon="1/8")
     fewer.persons("1/16").refine(epsilon="1/8")
     for portion in db.portions(2):
-        for part in portion.bounded(1, "1/2").parts("a"):
-            part.count("1/4")
+        fewer = portion.bounded(1, "1/2")
+        for part in fewer.parts("a"):
+            part.count("1/8")
+        fewer.measure(PersonBands(), "1/4")
 
 
 def in_expressions(db: Any) -> None:

@@ -21,7 +21,7 @@ from jostle import Categorical, Schema, Table
 from jostle.errors import JostleError, SchemaError, TableError
 from jostle.tables.block import code_type
 from jostle.tables.columns import Numeric
-from jostle.tables.engines import MemorySource, NarrowedSource
+from jostle.tables.engines import MemorySource, ReadBy, ViewSource
 from jostle.tables.feature_kernels import ONES_AT_ONCE, FeatureSums, feature_count, feature_list, most_ones
 from jostle.tables.features import FEW_COLUMNS, Bits, SparseFeatures, words_of
 from jostle.tables.kernels import Counts
@@ -329,7 +329,7 @@ def test_equal_columns_with_other_words_are_other_rows() -> None:
 
 def test_narrowed_rows_are_the_same_data() -> None:
     source = table_of(EVERY_ROW)._source
-    assert NarrowedSource(SCHEMA, source).identity == source.identity
+    assert ViewSource(SCHEMA, source, ReadBy(SCHEMA)).identity == source.identity
 
 
 # What is refused

@@ -16,7 +16,8 @@ import jostle
 from jostle import Categorical, Numeric, Schema, SparseFeatures, Table
 from jostle.errors import BudgetError, ProbeError
 from jostle.privacy.probe import Probe
-from jostle.tables.hashes import Portion, PortionSource
+from jostle.tables.engines import ViewSource
+from jostle.tables.hashes import Portion
 from jostle.tables.kernels import Counts, SparseCounts
 from jostle.tables.schema import Neighbours
 
@@ -43,7 +44,7 @@ def many() -> list[Row]:
 
 def cells(rows: list[Row], key: int, place: int, of: int = 3) -> Counter[int]:
     """Return how many of a portion's rows are in which cell of all columns."""
-    source = PortionSource(table(rows)._source, Portion(SCHEMA, key, place, of))
+    source = ViewSource(SCHEMA, table(rows)._source, Portion(SCHEMA, key, place, of))
     found = source.tally(Counts.of("n", "c", "l"), ())
     assert isinstance(found, np.ndarray)
     return Counter({int(cell): int(found[cell]) for cell in np.flatnonzero(found)})
@@ -119,7 +120,7 @@ def test_all_ways_to_read_a_table_deal_its_rows_out_alike(way: str, tmp_path: Pa
         "reversed": lambda: table(rows[::-1]),
     }[way]()
     found: list[Any] = [
-        PortionSource(source, Portion(SCHEMA, 77, 1, 3)).tally(kernel, (("c", (0, 2)),))
+        ViewSource(SCHEMA, source, Portion(SCHEMA, 77, 1, 3)).tally(kernel, (("c", (0, 2)),))
         for kernel in (Counts.of("n", "l"), SparseCounts(("n", "l")))
         for source in (table(rows)._source, other._source)
     ]

@@ -16,7 +16,8 @@ from jostle.audit.forks import enumerated_runs
 from jostle.audit.subjects import Sampler
 from jostle.options.publishing.projected_histogram import ProjectedHistogram
 from jostle.privacy.scores import Score, pick_rate
-from jostle.tables.hashes import Portion, PortionSource
+from jostle.tables.engines import ViewSource
+from jostle.tables.hashes import Portion
 from jostle.tables.schema import Neighbours, Schema
 
 Row = tuple[int, ...]
@@ -37,7 +38,9 @@ class KnownPortions:
     picked: list[int] = field(factory=list)
 
     def portions(self, count: int) -> list[KnownPortions]:
-        sources = [PortionSource(self.source, Portion(self.schema, self.key, place, count)) for place in range(count)]
+        sources = [
+            ViewSource(self.schema, self.source, Portion(self.schema, self.key, place, count)) for place in range(count)
+        ]
         return [KnownPortions(source, self.schema, self.key, self.noise, self.picked) for source in sources]
 
     def pick(self, score: Score, epsilon: Fraction, *, site: str) -> int:
