@@ -215,6 +215,7 @@ def page(all_figures: Sequence[Figures]) -> str:
         "Made by `benchmarks/owner.py`. Analysts count rows: all of them, by region, by age, and by both.",
         "Each answer is charged in the vault, written in the audit log and kept on the disk. Then it is sent.",
         "The machine has two cores, and had other work to do. Analysts and server shared it.",
+        "1,000 answers a second, of which 95% take at most 0.5 s, were aimed at.",
         "",
         HEAD,
         "|---:|---:|---:|---|---:|---:|---:|---:|---:|",
