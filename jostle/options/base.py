@@ -185,8 +185,10 @@ class Option(ABC, Generic[Answer]):
         try:
             with stage(site or self.name), choices_noted(allotted, self.learned):
                 answer = run(allotted, budget)
-            if not self.settles and not allotted.spent:
+            spent = allotted.spent
+            if not self.settles and not spent:
                 allotted.open()
+                spent = allotted.spent
         except SystemExit:  # what it ends with is not shown: its own code would run, where the owner's does
             raise OptionError(
                 f"{self.name} ends the process",
@@ -197,7 +199,6 @@ class Option(ABC, Generic[Answer]):
             if self.settles:
                 allotted.settle()
         # What is declared as an allotment is a bound: what is not used of it is spent all the same.
-        spent = allotted.spent
         if spent != declared and not (isinstance(event, Allotment | Reserved) and spent < declared):
             raise OptionError(
                 f"{self.name} spent epsilon {show_amount(spent * unit)}, but declared {show_amount(declared * unit)}",
