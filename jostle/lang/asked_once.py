@@ -22,13 +22,11 @@ from collections.abc import Collection, Iterator, Sequence
 from attrs import frozen
 
 from jostle.lang import nodes
-from jostle.lang.builtins import BUILTINS
+from jostle.lang.builtins import BUILTINS, KEEPING
 from jostle.lang.scopes import target_names
 
-__all__ = ["KEEPING", "Once", "once_in"]
+__all__ = ["Once", "once_in"]
 
-KEEPING = frozenset({"Leaf", "Node", "list", "map", "sorted", "zip"})
-"""Known functions that give back, in one way or another, what they are given."""
 MANY = 2
 LIGHT = (
     nodes.BinaryOperation,

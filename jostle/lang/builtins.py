@@ -1,13 +1,82 @@
-"""The functions and values that every program knows without importing them."""
+"""The functions and values that every program knows without importing them: a record for each.
+
+A record says how a function is called, what it gives, and what is known of that without running: what becomes of
+private values in it (`guards`), and what it gives and spends on tables that hold nothing (`knows`). What it does while
+a program runs stands under the same name in `operations`, which loads libraries of numbers.
+"""
 
 from __future__ import annotations
 
-from attrs import frozen
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
-__all__ = ["AGGREGATES", "BUILTINS", "EPSILON", "Builtin"]
+from attrs import field, frozen
+
+from jostle.errors import Span
+from jostle.lang import nodes
+from jostle.lang.accounts import Amount
+from jostle.lang.facts import (
+    NOTHING,
+    PUBLIC,
+    RELEASED,
+    UNKNOWN,
+    Bought,
+    Column,
+    Grouped,
+    Money,
+    Rows,
+    Some,
+    Unknown,
+    World,
+    combined,
+    container,
+    either,
+    is_keyed,
+    joined,
+    private,
+)
+from jostle.lang.guard import BUY_EACH, BUY_FIRST, Checker, Place, budget, buys, nothing_private, predict_looks
+from jostle.lang.pricing import Pricer, items, mapped, side_by_side
+from jostle.lang.pricing_private import bought, made, mixed, picked_by, refused
+from jostle.lang.pricing_public import (
+    ATTRIBUTE,
+    LISTED,
+    NUMBER,
+    SUMMED,
+    TEXT,
+    check_amount,
+    check_given,
+    check_items,
+    plain,
+)
+
+__all__ = ["AGGREGATES", "ALL", "BUILTINS", "EPSILON", "KEEPING", "Builtin"]
+
+EPSILON = "epsilon"
+"""What the caller allotted: known inside functions, never assigned."""
+AGGREGATES = ("count", "max", "mean", "min", "persons", "stddev", "sum")
+"""What `select` can compute."""
+ALL = Money(Amount(share=Amount().share + 1))
+"""What is spent if nothing is said: all that the caller allotted."""
+MOST_OF_A_RANGE = 10_000_000
+
+Value = TypeVar("Value")
+Guards = Callable[[Checker, "Builtin", nodes.Call, list[World], Place], World]
+"""What becomes of the values that a function is given, in the order of its parameters; it reports what shows."""
+Knows = Callable[[Pricer, Span, "Builtin", list[Any]], Any]
+"""What a function gives, as far as is known, where a program is run without data; it spends, and reports."""
 
 
-@frozen
+def _public(checker: Checker, builtin: Builtin, node: nodes.Call, given: list[World], place: Place) -> World:  # noqa: ARG001
+    return PUBLIC
+
+
+def _computed(pricer: Pricer, span: Span, builtin: Builtin, given: list[Any]) -> Any:
+    found = combined(given)
+    return found if found.accounts else plain(pricer, span, builtin.name, given)
+
+
+@frozen(eq=False)
 class Builtin:
     """A function that every program knows."""
 
@@ -19,11 +88,22 @@ class Builtin:
     """How many of them must be given."""
     meaning: str
     """What it gives back, in a sentence."""
+    guards: Guards = field(default=_public, repr=False)
+    knows: Knows = field(default=_computed, repr=False)
+    takes: frozenset[int] | None = None
+    """The kinds of public values that it takes; None where nothing is said of them."""
+    keeps: bool = False
+    """Whether it gives back, in one way or another, what it is given."""
 
     @property
     def most(self) -> int | None:
         """How many values it takes at most; None for any number."""
         return None if self.parameters and self.parameters[-1].startswith("*") else len(self.parameters)
+
+    @property
+    def plain(self) -> tuple[str, ...]:
+        """The parameters that have a name."""
+        return tuple(name for name in self.parameters if not name.startswith("*"))
 
     @property
     def head(self) -> str:
@@ -32,57 +112,428 @@ class Builtin:
         shown = [name.removesuffix("=...") if name.startswith("*") else name for name in shown]
         return f"{self.name}({', '.join(shown)})"
 
+    def in_order(self, given: Sequence[Value], named: dict[str, Value], missing: Value) -> list[Value]:
+        """The values of a call in the order of the parameters, with something for those that are left out."""
+        found = list(given)
+        for place, parameter in enumerate(self.plain):
+            if parameter in named:
+                found.extend([missing] * (place + 1 - len(found)))
+                found[place] = named[parameter]
+        return found
 
-EPSILON = "epsilon"
-"""What the caller allotted: known inside functions, never assigned."""
+    def written(self, node: nodes.Call, place: int) -> nodes.ExpressionNode:
+        """The expression in place of one of the parameters in a call."""
+        if place < len(node.arguments):
+            return node.arguments[place]
+        parameter = self.parameters[min(place, len(self.parameters) - 1)]
+        return next((keyword.value for keyword in node.keywords if keyword.name == parameter), node)
 
-AGGREGATES = ("count", "max", "mean", "min", "persons", "stddev", "sum")
-"""What `select` can compute."""
+
+# Of public values alone
+
+
+def _must_be_public(code: str, title: str, why: str, fix: str = BUY_FIRST) -> Guards:
+    def guards(checker: Checker, builtin: Builtin, node: nodes.Call, given: list[World], place: Place) -> World:  # noqa: ARG001
+        wrong = [(number, world) for number, world in enumerate(given) if world.holds_private]
+        for number, world in wrong:
+            what = world.word if world.is_private else "a list of private values"
+            way_out = fix if world.is_private or "{{" not in fix else BUY_EACH
+            written = builtin.written(node, number)
+            checker.report(code, title.format(name=builtin.name, what=what), written, why, way_out)
+        # Nothing is said about what is computed from a mistake.
+        return NOTHING if wrong else PUBLIC
+
+    return guards
+
+
+UNBOUNDED_CHANGE = _must_be_public(
+    "J217", "`{name}` of {what}", "how far one row can change the result has no small bound"
+)
+TESTED = _must_be_public("J202", "`{name}` of {what}", "what follows from it would show it without noise")
+COMPARED = _must_be_public(
+    "J216",
+    "`{name}` of private values",
+    "one row can change which it is",
+    "noisyMax(domain, utilities, epsilon)",
+)
+
+
+def _size(pricer: Pricer, span: Span, builtin: Builtin, given: list[Any]) -> Any:
+    check_given(pricer, span, builtin.name, [each for each in given if each is not None])
+    refused(pricer, span, builtin.name, given)
+    column = given[0] if given else None
+    return column.count if isinstance(column, Column) and column.values is not None else UNKNOWN
+
+
+def _range(pricer: Pricer, span: Span, builtin: Builtin, given: list[Any]) -> Any:
+    check_given(pricer, span, builtin.name, [each for each in given if each is not None])
+    numbers = [each for each in given if isinstance(each, int)]
+    if len(numbers) < len(given) or not numbers:
+        return Unknown(UNKNOWN)
+    if (len(numbers) < 3 or numbers[-1]) and len(range(*numbers)) <= MOST_OF_A_RANGE:
+        return range(*numbers)
+    check_given(pricer, span, builtin.name, given, failed=True)
+    return Unknown(UNKNOWN)
+
+
+# Of lists
+
+
+def _passed_on(checker: Checker, builtin: Builtin, node: nodes.Call, given: list[World], place: Place) -> World:  # noqa: ARG001
+    for number, world in enumerate(given):
+        if world.is_private:
+            title, culprit = f"`{builtin.name}` of {world.word}", builtin.written(node, number)
+            checker.report("J205", title, culprit, "its items would show it without noise", BUY_FIRST)
+    return container([joined(world.each() for world in given)])
+
+
+def _listed(pricer: Pricer, span: Span, builtin: Builtin, given: list[Any]) -> Any:
+    check_given(pricer, span, builtin.name, [each for each in given if each is not None])
+    if not given:
+        return _computed(pricer, span, builtin, given)
+    return given[0] if isinstance(given[0], list) else items(pricer, given[0])
+
+
+def _beside(checker: Checker, builtin: Builtin, node: nodes.Call, given: list[World], place: Place) -> World:
+    _passed_on(checker, builtin, node, given, place)
+    return container([container([world.each() for world in given], fixed=True)])
+
+
+def _zip(pricer: Pricer, span: Span, builtin: Builtin, given: list[Any]) -> Any:
+    return side_by_side(pricer, given) if given else _computed(pricer, span, builtin, given)
+
+
+def _called_with_each(checker: Checker, builtin: Builtin, node: nodes.Call, given: list[World], place: Place) -> World:
+    if len(given) < 2:
+        return PUBLIC
+    called, listed = given[0], given[1]
+    if listed.is_private:
+        _passed_on(checker, builtin, node, [PUBLIC, listed], place)
+        listed = PUBLIC
+    one = nodes.Call(node.function, node.arguments[1:2] or (nodes.Name("x"),), span=node.span)
+    return container([checker.rules.call(checker, called, one, listed.each(), place)])
+
+
+def _map(pricer: Pricer, span: Span, builtin: Builtin, given: list[Any]) -> Any:
+    if len(given) != 2:
+        return _computed(pricer, span, builtin, given)
+    check_items(pricer, span, given[1])
+    return mapped(pricer, given[1], lambda each: pricer.rules.call(pricer, span, given[0], [each], {}))
+
+
+# Of public or private numbers
+
+
+def _aggregate(checker: Checker, builtin: Builtin, node: nodes.Call, given: list[World], place: Place) -> World:
+    worlds = [world for world in given if world != NOTHING]
+    if not any(world.holds_private for world in worlds):
+        return PUBLIC
+    if place.in_query:
+        checker.in_query(node)
+        return PUBLIC
+    kinds = joined(worlds).kinds | joined(world.each() for world in worlds if world.inside is not None).kinds
+    if kinds & {"table", "score"}:
+        title = f"`{builtin.name}` of {joined(worlds).word}"
+        checker.report("J219", title, node, "it takes numbers", "len(D) is how many rows D has")
+    return private("number")
+
+
+def _abs(checker: Checker, builtin: Builtin, node: nodes.Call, given: list[World], place: Place) -> World:
+    world = given[0] if given else PUBLIC
+    if world.kinds & {"table", "score"}:
+        return _aggregate(checker, builtin, node, given, place)
+    return World(world.kinds)
+
+
+def _made(pricer: Pricer, span: Span, builtin: Builtin, given: list[Any]) -> Any:
+    mixed(pricer, span, given)
+    return made(pricer, span, builtin.name, given)
+
+
+def _len(checker: Checker, builtin: Builtin, node: nodes.Call, given: list[World], place: Place) -> World:  # noqa: ARG001
+    world = given[0] if given else PUBLIC
+    if "table" in world.kinds:
+        return private("number")
+    if world.kinds & {"number", "score"}:
+        checker.report("J219", f"`len` of {world.word}", node, "a number has no length", "len(db)")
+    return PUBLIC
+
+
+def _length(pricer: Pricer, span: Span, builtin: Builtin, given: list[Any]) -> Any:
+    check_given(pricer, span, builtin.name, [each for each in given if each is not None])
+    if not given:
+        return _computed(pricer, span, builtin, given)
+    value = given[0]
+    if isinstance(value, Rows | Bought):
+        return made(pricer, span, builtin.name, given)
+    if isinstance(value, Grouped):
+        return value.count
+    return len(value) if isinstance(value, list | str) or is_keyed(value) else UNKNOWN
+
+
+def _score(kind: str) -> Guards:
+    def guards(checker: Checker, builtin: Builtin, node: nodes.Call, given: list[World], place: Place) -> World:
+        if place.mode == "predict":
+            predict_looks(checker, node.span)
+        for number, world in enumerate(given[:2]):
+            if world.holds_private:
+                title, why = "a private value says which column", "which column is looked at shows it without noise"
+                checker.report("J206", title, builtin.written(node, number), why, BUY_FIRST)
+        return private(kind)
+
+    return guards
+
+
+# What buys
+
+
+def _noisy_count(checker: Checker, builtin: Builtin, node: nodes.Call, given: list[World], place: Place) -> World:
+    buys(checker, node.span, place, f"`{builtin.name}`")
+    if place.mode == "predict":
+        return PUBLIC
+    world = given[0] if given else NOTHING
+    if len(given) > 1:
+        budget(checker, given[1], builtin.written(node, 1))
+    if world != NOTHING and not world.is_private:
+        nothing_private(checker, builtin.name, builtin.written(node, 0))
+    elif world.kinds & {"score", "groups"}:
+        checker.report(
+            "J219",
+            f"`{builtin.name}` of {world.word if 'score' in world.kinds else 'several groups'}",
+            builtin.written(node, 0),
+            "it gives one number of rows",
+            "noisyCount(D, epsilon / 2)",
+        )
+    return PUBLIC
+
+
+def _counted(pricer: Pricer, span: Span, builtin: Builtin, given: list[Any]) -> Any:  # noqa: ARG001 - as all of these
+    table, amount = (*given, None, None)[:2]
+    bought(pricer, span, table)
+    _charge(pricer, span, table, amount)
+    return RELEASED
+
+
+def _charge(pricer: Pricer, span: Span, value: Any, amount: Any) -> None:
+    spent = ALL if amount is None else amount
+    check_amount(pricer, span, spent)
+    pricer.charge_for(value, spent, span)
+
+
+def _noisy_max(checker: Checker, builtin: Builtin, node: nodes.Call, given: list[World], place: Place) -> World:
+    buys(checker, node.span, place, f"`{builtin.name}`")
+    if place.mode == "predict":
+        return PUBLIC
+    domain, utilities = (*given, NOTHING, NOTHING)[:2]
+    if len(given) > 2:
+        budget(checker, given[2], builtin.written(node, 2))
+    if domain.holds_private:
+        checker.report(
+            "J220",
+            "`noisyMax` picks among private values",
+            builtin.written(node, 0),
+            "what is picked is shown as it is, so candidates are public",
+            "noisyMax(domain=atts, utilities=U, epsilon=e)",
+        )
+    if utilities.is_private:
+        checker.report(
+            "J219",
+            f"the utilities are {utilities.word}, not a list",
+            builtin.written(node, 1),
+            "there is one for each candidate",
+            "U = [maxScore(a, clss, D) for a in atts]",
+        )
+    elif utilities.inside is not None and not utilities.inside.is_private:
+        nothing_private(checker, "noisyMax", builtin.written(node, 1))
+    elif utilities.inside is not None and utilities.inside.kinds & {"table", "groups"}:
+        checker.report(
+            "J219",
+            "a utility is no single number",
+            builtin.written(node, 1),
+            "candidates are compared by one number each",
+            "[len(D[a = v]) for v in a]",
+        )
+    return NOTHING if domain.holds_private else domain.each()
+
+
+def _picked(pricer: Pricer, span: Span, builtin: Builtin, given: list[Any]) -> Any:  # noqa: ARG001 - as all of these
+    """The facts known of an item that is picked: of an attribute, a name of its own."""
+    domain, utilities, amount = (*given, None, None, None)[:3]
+    picked_by(pricer, span, domain, utilities)
+    _charge(pricer, span, utilities, amount)
+    listed = items(pricer, domain)
+    picked: Sequence[Any] = listed if isinstance(listed, list) else ()
+    if not picked:
+        picked = listed.items if isinstance(listed, Some) else [listed.single] if isinstance(listed, Unknown) else ()
+    if picked and all(isinstance(each, Column) for each in picked):
+        counts = [each.count for each in picked]
+        pricer.fresh += 1
+        return Column(f"picked {pricer.fresh}", None if None in counts else max(counts))
+    return either(picked) if picked else UNKNOWN
+
+
+# Trees
+
+
+def _tree(checker: Checker, builtin: Builtin, node: nodes.Call, given: list[World], place: Place) -> World:  # noqa: ARG001
+    return container([World(world.kinds) if world.inside is None else world for world in given if world != NOTHING])
+
+
+A_NUMBER, A_TEXT, NUMBERS = frozenset({NUMBER}), frozenset({TEXT}), {"guards": _aggregate, "knows": _made}
+SPLIT, PICK = ("attribute", "label", "table"), ("domain", "utilities", "epsilon")
 
 _ALL = (
-    Builtin("abs", ("x",), 1, "the size of a number without its sign"),
-    Builtin("all", ("xs",), 1, "whether all of a list hold"),
-    Builtin("any", ("xs",), 1, "whether one of a list holds"),
-    Builtin("argmax", ("scores",), 1, "the key with the largest value, or the index of the largest item"),
-    Builtin("argmin", ("scores",), 1, "the key with the smallest value, or the index of the smallest item"),
-    Builtin("ceil", ("x",), 1, "the next whole number above"),
-    Builtin("exp", ("x",), 1, "e to the power of a number"),
-    Builtin("fail", ("message",), 1, "nothing; it ends the run with a sentence"),
-    Builtin("floor", ("x",), 1, "the next whole number below"),
-    Builtin("len", ("x",), 1, "how many items a list has; of a table, its rows, which is private"),
-    Builtin("list", ("xs",), 1, "the items as a list"),
-    Builtin("log", ("x", "base"), 1, "the logarithm, natural unless a base is given"),
-    Builtin("map", ("function", "items"), 2, "a list of what a function gives for each item"),
-    Builtin("max", ("x", "*xs"), 1, "the largest of several values, or of a list"),
-    Builtin("mean", ("xs",), 1, "the mean of a list"),
-    Builtin("min", ("x", "*xs"), 1, "the smallest of several values, or of a list"),
-    Builtin("print", ("*values",), 0, "nothing; it shows public or released values"),
-    Builtin("range", ("start", "stop", "step"), 1, "whole numbers from 0 or a start up to before a stop"),
-    Builtin("round", ("x", "digits"), 1, "the nearest number with so many digits after the point"),
-    Builtin("size", ("attribute",), 1, "how many values an attribute can have: a public fact"),
-    Builtin("sorted", ("xs",), 1, "the items in order"),
-    Builtin("sqrt", ("x",), 1, "the square root"),
-    Builtin("stddev", ("xs",), 1, "the standard deviation of a list"),
-    Builtin("sum", ("xs",), 1, "the sum of a list"),
-    Builtin("zip", ("xs", "*others"), 1, "lists side by side, as a list of tuples"),
-    Builtin("noisyCount", ("table", "epsilon"), 1, "how many rows, with noise"),
-    Builtin("noisyMax", ("domain", "utilities", "epsilon"), 2, "the item with nearly the highest utility"),
-    Builtin("expMech", ("domain", "utilities", "epsilon"), 2, "the item with nearly the highest utility"),
-    Builtin("maxScore", ("attribute", "label", "table"), 3, "how many rows a split predicts right: private"),
-    Builtin("gini", ("attribute", "label", "table"), 3, "the Gini score of a split: private"),
-    Builtin("infoGain", ("attribute", "label", "table"), 3, "the information gain of a split: private"),
-    Builtin("random", ("attribute", "label", "table"), 3, "the same score for every split: no data is looked at"),
-    Builtin("Leaf", ("pred", "size", "votes"), 1, "a leaf of a decision tree"),
-    Builtin("Node", ("att", "children"), 2, "an inner node of a decision tree"),
-    Builtin("C45_Prune", ("tree",), 1, "the tree without branches that are no better than a leaf"),
+    Builtin("abs", ("x",), 1, "the size of a number without its sign", _abs, _made, A_NUMBER),
+    Builtin("all", ("xs",), 1, "whether all of a list hold", TESTED, takes=LISTED),
+    Builtin("any", ("xs",), 1, "whether one of a list holds", TESTED, takes=LISTED),
+    Builtin(
+        "argmax",
+        ("scores",),
+        1,
+        "the key with the largest value, or the index of the largest item",
+        COMPARED,
+        takes=LISTED,
+    ),
+    Builtin(
+        "argmin",
+        ("scores",),
+        1,
+        "the key with the smallest value, or the index of the smallest item",
+        COMPARED,
+        takes=LISTED,
+    ),
+    Builtin("ceil", ("x",), 1, "the next whole number above", UNBOUNDED_CHANGE, takes=A_NUMBER),
+    Builtin("exp", ("x",), 1, "e to the power of a number", UNBOUNDED_CHANGE, takes=A_NUMBER),
+    Builtin(
+        "fail",
+        ("message",),
+        1,
+        "nothing; it ends the run with a sentence",
+        _must_be_public("J207", "{what} in a message", "whoever reads it sees it without noise"),
+        takes=A_TEXT,
+    ),
+    Builtin("floor", ("x",), 1, "the next whole number below", UNBOUNDED_CHANGE, takes=A_NUMBER),
+    Builtin(
+        "len",
+        ("x",),
+        1,
+        "how many items a list has; of a table, its rows, which is private",
+        _len,
+        _length,
+        LISTED | A_TEXT,
+    ),
+    Builtin("list", ("xs",), 1, "the items as a list", _passed_on, _listed, LISTED, keeps=True),
+    Builtin(
+        "log",
+        ("x", "base"),
+        1,
+        "the logarithm, natural unless a base is given",
+        UNBOUNDED_CHANGE,
+        takes=A_NUMBER,
+    ),
+    Builtin(
+        "map",
+        ("function", "items"),
+        2,
+        "a list of what a function gives for each item",
+        _called_with_each,
+        _map,
+        keeps=True,
+    ),
+    Builtin("max", ("x", "*xs"), 1, "the largest of several values, or of a list", **NUMBERS, takes=SUMMED),
+    Builtin("mean", ("xs",), 1, "the mean of a list", **NUMBERS, takes=SUMMED),
+    Builtin("min", ("x", "*xs"), 1, "the smallest of several values, or of a list", **NUMBERS, takes=SUMMED),
+    Builtin(
+        "print",
+        ("*values",),
+        0,
+        "nothing; it shows public or released values",
+        _must_be_public("J204", "{what} is printed", "it would be seen without noise", "print({{ ... }})"),
+    ),
+    Builtin(
+        "range",
+        ("start", "stop", "step"),
+        1,
+        "whole numbers from 0 or a start up to before a stop",
+        _must_be_public(
+            "J205",
+            "a private number of rounds",
+            "how often a loop runs shows in the output",
+            "buy it first: {{ ... }}",
+        ),
+        _range,
+        A_NUMBER,
+    ),
+    Builtin(
+        "round",
+        ("x", "digits"),
+        1,
+        "the nearest number with so many digits after the point",
+        UNBOUNDED_CHANGE,
+        takes=A_NUMBER,
+    ),
+    Builtin(
+        "size",
+        ("attribute",),
+        1,
+        "how many values an attribute can have: a public fact",
+        UNBOUNDED_CHANGE,
+        _size,
+        frozenset({ATTRIBUTE}),
+    ),
+    Builtin(
+        "sorted",
+        ("xs",),
+        1,
+        "the items in order",
+        _must_be_public("J216", "`{name}` of private values", "their order shows them without noise"),
+        _listed,
+        LISTED,
+        keeps=True,
+    ),
+    Builtin("sqrt", ("x",), 1, "the square root", UNBOUNDED_CHANGE, takes=A_NUMBER),
+    Builtin("stddev", ("xs",), 1, "the standard deviation of a list", **NUMBERS, takes=SUMMED),
+    Builtin("sum", ("xs",), 1, "the sum of a list", **NUMBERS, takes=SUMMED),
+    Builtin("zip", ("xs", "*others"), 1, "lists side by side, as a list of tuples", _beside, _zip, LISTED, keeps=True),
+    Builtin("noisyCount", ("table", "epsilon"), 1, "how many rows, with noise", _noisy_count, _counted),
+    Builtin("noisyMax", PICK, 2, "the item with nearly the highest utility", _noisy_max, _picked),
+    Builtin("expMech", PICK, 2, "the item with nearly the highest utility", _noisy_max, _picked),
+    Builtin("maxScore", SPLIT, 3, "how many rows a split predicts right: private", _score("number"), _made),
+    Builtin("gini", SPLIT, 3, "the Gini score of a split: private", _score("score"), _made),
+    Builtin("infoGain", SPLIT, 3, "the information gain of a split: private", _score("score"), _made),
+    Builtin("random", SPLIT, 3, "the same score for every split: no data is looked at", _score("score"), _made),
+    Builtin("Leaf", ("pred", "size", "votes"), 1, "a leaf of a decision tree", _tree, keeps=True),
+    Builtin("Node", ("att", "children"), 2, "an inner node of a decision tree", _tree, keeps=True),
+    Builtin(
+        "C45_Prune",
+        ("tree",),
+        1,
+        "the tree without branches that are no better than a leaf",
+        _must_be_public("J217", "a tree with private values is pruned", "pruning compares them"),
+    ),
     Builtin(
         "rehearse",
         ("option", "database", "scale", "epsilon"),
         4,
         "the error of an Option on a public database, which costs nothing",
+        _must_be_public(
+            "J211",
+            "{what} goes into a rehearsal",
+            "rehearsals are on public databases, and show everything",
+            "use public ones",
+        ),
     ),
-    Builtin("public", ("path",), 1, "the public databases of a file or folder"),
+    Builtin(
+        "public",
+        ("path",),
+        1,
+        "the public databases of a file or folder",
+        _must_be_public("J211", "a private value is a file name", "which file is opened shows it"),
+        takes=A_TEXT,
+    ),
 )
 
 BUILTINS: dict[str, Builtin] = {each.name: each for each in _ALL}
 """By name."""
+KEEPING = frozenset(each.name for each in _ALL if each.keeps)
+"""Those that give back, in one way or another, what they are given."""

@@ -15,13 +15,13 @@ from jostle.errors import Diagnostic, Source
 from jostle.lang import nodes
 from jostle.lang.choices import check_choices
 from jostle.lang.deep import TooDeepError, deep_enough
+from jostle.lang.guard_rules import check_worlds
 from jostle.lang.lexer import MOST_MISTAKES
 from jostle.lang.names import check_names
 from jostle.lang.parser import parse_text
 from jostle.lang.places import check_places
 from jostle.lang.price import check_price, check_schema
 from jostle.lang.stops import broken_off
-from jostle.lang.worlds import check_worlds
 
 if TYPE_CHECKING:
     from jostle.tables.schema import Schema

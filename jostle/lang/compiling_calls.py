@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 from jostle.errors import Span
 from jostle.lang import nodes
 from jostle.lang.arithmetic import kind_of
-from jostle.lang.asked_once import KEEPING
 from jostle.lang.asking import called
-from jostle.lang.builtins import BUILTINS, Builtin
+from jostle.lang.builtins import BUILTINS, KEEPING, Builtin
 from jostle.lang.compiling_collections import LambdaValue
 from jostle.lang.frames import Frame
 from jostle.lang.functions import Function

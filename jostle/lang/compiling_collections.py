@@ -10,23 +10,20 @@ from attrs import define
 
 from jostle.errors import Span
 from jostle.lang import nodes
-from jostle.lang.arithmetic import is_number, kind_of
-from jostle.lang.asked_once import KEEPING
+from jostle.lang.builtins import KEEPING
 from jostle.lang.extents import MOST_ITEMS, held
 from jostle.lang.frames import Frame
 from jostle.lang.functions import bound
+from jostle.lang.operators import distinct, hashable, item_of
 from jostle.lang.plain_operations import PLAIN
 from jostle.lang.scopes import target_names
-from jostle.lang.showing import no_key, shown
 from jostle.lang.slots import Go, Scope
 from jostle.lang.stops import MISTAKES, Stop
-from jostle.lang.value_names import Axis
-from jostle.lang.values import KnownAttribute, Private, PrivateNumber, TableValue
 
 if TYPE_CHECKING:
     from jostle.lang.compiling import Compiler
 
-__all__ = ["KINDS", "LambdaValue", "item_of"]
+__all__ = ["KINDS", "LambdaValue"]
 
 Comprehension = nodes.ListComprehension | nodes.SetComprehension | nodes.DictComprehension
 
@@ -37,7 +34,7 @@ def listed(compiler: Compiler, node: nodes.List | nodes.Set | nodes.Tuple, scope
     if isinstance(node, nodes.Tuple):
         return compiler.guarded(lambda frame: held(tuple([part(frame) for part in parts])), node.span)
     if isinstance(node, nodes.Set):
-        return compiler.guarded(lambda frame: held(_distinct([part(frame) for part in parts])), node.span)
+        return compiler.guarded(lambda frame: held(distinct([part(frame) for part in parts])), node.span)
     return compiler.guarded(lambda frame: held([part(frame) for part in parts]), node.span)
 
 
@@ -54,7 +51,7 @@ def _key(compiler: Compiler, node: nodes.ExpressionNode, scope: Scope) -> Go:
     def run(frame: Frame) -> Any:
         try:
             key = value(frame)
-            return key if type(key) is str else _hashable(key)
+            return key if type(key) is str else hashable(key)
         except MISTAKES as mistake:
             raise compiler.placed(mistake, span) from None
 
@@ -103,7 +100,7 @@ def _rounds_of(compiler: Compiler, node: Comprehension, outside: Scope, inner: S
     else:
         elements = _elements(clauses, slot, compiler.expression(node.element, inner))
     if isinstance(node, nodes.SetComprehension):
-        return compiler.guarded(lambda frame: _distinct(elements(frame)), node.span)
+        return compiler.guarded(lambda frame: distinct(elements(frame)), node.span)
     return elements
 
 
@@ -147,7 +144,7 @@ def _by_item(compiler: Compiler, iterated: Go, slot: str, value: Go, span: Span)
         for each in iterated(frame):
             if type(each) is not str:
                 try:
-                    _hashable(each)
+                    hashable(each)
                 except Stop as mistake:
                     raise compiler.placed(mistake, span) from None
             names[slot] = each
@@ -194,27 +191,6 @@ def _mapped(compiler: Compiler, operation: Callable[[Any], Any], iterated: Go, s
     return mapped
 
 
-def _hashable(value: Any) -> Any:
-    """A key; refuse what is none."""
-    if isinstance(value, Private):
-        raise Stop("J208", "a private value is a key", "keys are compared, and show", "buy it first")
-    try:
-        hash(value)
-    except TypeError:
-        raise Stop("J501", f"a key is {kind_of(value)}", "keys are numbers, texts, attributes", "use a tuple") from None
-    return value
-
-
-def _distinct(values: list[Any]) -> list[Any]:
-    found: list[Any] = []
-    for value in values:
-        if isinstance(value, Private):
-            raise Stop("J208", "a private value in a set", "items of a set are compared, and that shows", "use a list")
-        if value not in found:
-            found.append(value)
-    return found
-
-
 # Items
 
 
@@ -222,51 +198,6 @@ def index(compiler: Compiler, node: nodes.Index, scope: Scope) -> Go:
     """A step that gives one item of a value."""
     value, place = compiler.operand(node.value, scope), compiler.operand(node.index, scope)
     return compiler.guarded(lambda frame: item_of(value(frame), place(frame)), node.span)
-
-
-def item_of(value: Any, index: Any) -> Any:
-    """One item of a value."""
-    if isinstance(value, PrivateNumber) and value.groups:
-        return PrivateNumber(value.table, value.expression[_places(value.groups, index)])
-    if isinstance(value, TableValue):
-        raise Stop(
-            "J210", "a row is looked at", "rows are private", "count rows: {{ select count() from db where ... }}"
-        )
-    if isinstance(value, dict):
-        if _hashable(index) not in value:
-            raise no_key(index, list(value), "key")
-        return value[index]
-    if isinstance(value, KnownAttribute):
-        value = value.values
-    if hasattr(value, "databases"):
-        return value[index] if isinstance(index, str) else value.databases[_whole(index, len(value))]
-    if isinstance(value, list | tuple | range | str):
-        return value[_whole(index, len(value))]
-    raise Stop("J501", f"{kind_of(value)} has no items", "lists and dictionaries do", "xs[0]")
-
-
-def _places(axes: Sequence[Axis], index: Any) -> tuple[int, ...]:
-    """The place of a group of private numbers, by what it is called."""
-    names = index if isinstance(index, tuple) else (index,)
-    if len(names) != len(axes):
-        title = f"{len(names)} names for a group by {len(axes)} columns"
-        raise Stop("J507", title, "groups are called by what they are grouped by", "q[a, b]")
-    places = []
-    for name, axis in zip(names, axes, strict=True):
-        place = axis.place(name)
-        if place is None:
-            raise no_key(name, axis.keys, "group")
-        places.append(place)
-    return tuple(places)
-
-
-def _whole(index: Any, length: int) -> int:
-    if not is_number(index) or index != int(index):
-        called = shown(index) if is_number(index) else kind_of(index)
-        raise Stop("J501", f"an index is {called}", "items are numbered from 0", "xs[0]")
-    if not -length <= index < length:
-        raise Stop("J507", f"there is no item {int(index)}", f"the list has {length}", "count from 0")
-    return int(index)
 
 
 # Functions without a name

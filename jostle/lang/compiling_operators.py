@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from jostle.lang import nodes
-from jostle.lang.arithmetic import BINARY, kind_of, negated
+from jostle.lang.arithmetic import BINARY, negated
 from jostle.lang.folding import UNKNOWN, folded
 from jostle.lang.frames import Frame
-from jostle.lang.listing import items
+from jostle.lang.operators import COMPARE, named_alike
 from jostle.lang.scopes import named_slot
 from jostle.lang.slots import Go, Scope
-from jostle.lang.stops import MISTAKES, Stop
-from jostle.lang.value_names import OneValue
-from jostle.lang.values import Private
+from jostle.lang.stops import MISTAKES
 
 if TYPE_CHECKING:
     from jostle.lang.compiling import Compiler
 
-__all__ = ["COMPARE", "KINDS", "named_alike"]
+__all__ = ["KINDS"]
 
 
 def binary(compiler: Compiler, node: nodes.BinaryOperation, scope: Scope) -> Go:
@@ -143,17 +140,6 @@ def _named_slot(node: nodes.ExpressionNode, scope: Scope) -> str | None:
     return None if slot is None else named_slot(slot)
 
 
-def named_alike(operator: str, left: Any, right: Any, one: OneValue | None, other: OneValue | None) -> bool:
-    """Whether a comparison holds, one side of which may be a column: it is equal to each of its names."""
-    if operator in {"==", "!="} and (one is None) is not (other is None):
-        named, name = (one, right) if one is not None else (other, left)
-        if named is not None and not isinstance(name, Private):
-            return named.is_called(name) is (operator == "==")
-    if operator in {"in", "not in"} and one is not None and not isinstance(right, Private):
-        return any(map(one.is_called, items(right, "what stands after `in`"))) is (operator == "in")
-    return COMPARE[operator](left, right)
-
-
 def opposite(compiler: Compiler, node: nodes.Not, scope: Scope) -> Go:
     """Whether something does not hold."""
     holds = compiler.condition(node.operand, scope)
@@ -180,59 +166,6 @@ def conditional(compiler: Compiler, node: nodes.Conditional, scope: Scope) -> Go
     then, other = compiler.expression(node.then, scope), compiler.expression(node.otherwise, scope)
     return lambda frame: then(frame) if test(frame) else other(frame)
 
-
-COMPARED_INSTEAD = {
-    "an attribute": "count rows: {{ select count() from db where age > 40 }}",
-    "a text": "write numbers without quotes: 4",
-    "a list": "compare its items, or how many there are: len(xs)",
-}
-"""What to write instead, where something without an order is compared."""
-WHOLE = (int, int)
-MIXED = {(Fraction, float), (float, Fraction)}
-
-
-def _compared(holds: Callable[[Any, Any], Any]) -> Callable[[Any, Any], bool]:
-    def compare(left: Any, right: Any) -> bool:
-        kinds = type(left), type(right)
-        if kinds == WHOLE:
-            return bool(holds(left, right))
-        if kinds in MIXED:
-            # Between exact and rounded numbers, a difference beyond a double's digits says nothing.
-            return bool(holds(float(left), float(right)))
-        if isinstance(left, Private) or isinstance(right, Private):
-            raise Stop(
-                "J202",
-                "a private value is compared",
-                "what follows from it would show it without noise",
-                "buy it first: n = {{ ... }}",
-            )
-        try:
-            return bool(holds(left, right))
-        except TypeError:
-            named = kind_of(left), kind_of(right)
-            fix = next(
-                (each for kind, each in COMPARED_INSTEAD.items() if kind in named), "compare numbers with numbers"
-            )
-            raise Stop("J501", f"{named[0]} is compared with {named[1]}", "they have no order", fix) from None
-
-    return compare
-
-
-def _inside(left: Any, right: Any) -> bool:
-    return left in items(right, "what stands after `in`")
-
-
-COMPARE: dict[str, Callable[[Any, Any], bool]] = {
-    "==": _compared(lambda a, b: a == b),
-    "!=": _compared(lambda a, b: a != b),
-    "<": _compared(lambda a, b: a < b),
-    "<=": _compared(lambda a, b: a <= b),
-    ">": _compared(lambda a, b: a > b),
-    ">=": _compared(lambda a, b: a >= b),
-    "in": _compared(_inside),
-    "not in": _compared(lambda a, b: not _inside(a, b)),
-}
-"""What each comparison asks."""
 
 KINDS: dict[type, Callable[..., Go]] = {
     nodes.BinaryOperation: binary,

@@ -13,19 +13,16 @@ import numpy as np
 from jostle.lang import nodes
 from jostle.lang.arithmetic import fraction, kind_of, plain_number
 from jostle.lang.frames import Frame
-from jostle.lang.lowering import OfColumns, Query, axis_size, lower
+from jostle.lang.lowering import OfColumns, Query, lower
+from jostle.lang.operators import fact_of
 from jostle.lang.scopes import named_slot
 from jostle.lang.slots import Go, Scope, constant, text_of
 from jostle.lang.stops import MISTAKES, Stop
 from jostle.lang.value_names import Axis, ByGroup, OneValue
 from jostle.lang.values import (
-    Features,
     KnownAttribute,
-    Leaf,
     PrivateNumber,
     TableValue,
-    TreeNode,
-    attribute_of,
     no_column,
     numbered,
 )
@@ -33,7 +30,7 @@ from jostle.lang.values import (
 if TYPE_CHECKING:
     from jostle.lang.compiling import Compiler
 
-__all__ = ["KINDS", "fact_of", "fact_of_table"]
+__all__ = ["KINDS"]
 
 
 # Facts and parts
@@ -43,51 +40,6 @@ def attribute(compiler: Compiler, node: nodes.Attribute, scope: Scope) -> Go:
     """A step that gives a public fact of a table, a metafeature, or a field of a tree."""
     value, name = compiler.operand(node.value, scope), node.name
     return compiler.guarded(lambda frame: fact_of(value(frame), name), node.span)
-
-
-def fact_of(value: Any, name: str) -> Any:
-    """A named part of a value."""
-    if isinstance(value, TableValue):
-        return fact_of_table(value, name)
-    if isinstance(value, Features):
-        if name not in value.seen:
-            raise Stop(
-                "J503", f"there is no metafeature `{name}`", "`predict` sees those the maker is informed by", name
-            )
-        return value.seen[name]
-    if (
-        isinstance(value, Leaf | TreeNode)
-        and name in {"pred", "size", "votes", "att", "children"}
-        and hasattr(value, name)
-    ):
-        return getattr(value, name)
-    if isinstance(value, KnownAttribute) and name in {"name", "values"}:
-        return getattr(value, name)
-    raise Stop(
-        "J503", f"{kind_of(value)} has no `{name}`", "only tables and trees have parts with names", "db.attributes"
-    )
-
-
-def fact_of_table(table: TableValue, name: str) -> Any:
-    """A public fact of a table."""
-    schema = table.schema
-    if name == "attributes":
-        return [attribute_of(schema, each) for each in schema.attributes]
-    if name == "label":
-        if schema.label is None:
-            raise Stop("J503", "the table has no label", "its schema names none", 'label = "ill", in the schema')
-        return attribute_of(schema, schema.label)
-    if name == "rows":
-        if schema.rows is None:
-            raise Stop("J503", "the number of rows is private", "the schema does not declare it", "{{ len(db) }}")
-        return schema.rows
-    if name in schema:
-        return attribute_of(schema, name)
-    if name.endswith("_range"):
-        return axis_size(schema, name.removesuffix("_range"))
-    listed = ", ".join(schema.names[:8])
-    why = f"public facts are attributes, label, rows, a column ({listed}) or its range, as in x_range"
-    raise Stop("J503", f"the table has no `{name}`", why, "db.attributes")
 
 
 def part(compiler: Compiler, node: nodes.Part, scope: Scope) -> Go:

@@ -15,13 +15,11 @@ from attrs import frozen
 from jostle.lang import nodes
 from jostle.lang.accounts import Amount
 from jostle.lang.deep import TooDeepError, deep_enough
+from jostle.lang.facts import World, kind_of, moves_of
+from jostle.lang.guard_rules import checked_worlds
 from jostle.lang.price import price_of
-from jostle.lang.pricing import Pricer
-from jostle.lang.pricing_kinds import kind_of, moves_of
 from jostle.lang.roots import Root, roots
 from jostle.lang.tables_used import table_parameters
-from jostle.lang.world import World
-from jostle.lang.worlds import checked_worlds
 
 if TYPE_CHECKING:
     from jostle.errors import Span
@@ -100,7 +98,7 @@ def _found(module: nodes.Module, schema: Schema | None) -> _Known:
     seen: dict[Span, list[Any]] = {}
     paid: dict[Span, Amount] = {}
     for root in roots(module):
-        price_of(module, root, schema, Pricer(module, schema, seen=seen, paid=paid))
+        price_of(module, root, schema, seen=seen, paid=paid)
     return _Known(checked_worlds(module).worlds, seen, paid)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
 
@@ -21,6 +21,7 @@ from jostle.lang import nodes
 from jostle.lang.accounts import UNBOUNDED, Amount
 from jostle.lang.deep import TooDeepError, deep_enough
 from jostle.lang.pricing import Pricer, Unpriceable
+from jostle.lang.pricing_rules import RULES
 from jostle.lang.roots import Root, reached_from, roots
 from jostle.lang.stops import Stop
 from jostle.lang.tables_used import table_parameters
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 __all__ = ["Price", "check_price", "check_schema", "price_of", "prices"]
 
 
+Seen = dict[Span, list[Any]]
+Paid = dict[Span, Amount]
 _One = tuple[Root, "Price", tuple[Diagnostic, ...]]
 """A function that is called from outside, what it spends, and what would be refused in it."""
 
@@ -109,10 +112,15 @@ def _alone(module: nodes.Module, schema: Schema, entry: str, tables: tuple[int, 
 
 
 def price_of(
-    module: nodes.Module, root: Root, schema: Schema | None = None, pricer: Pricer | None = None
+    module: nodes.Module,
+    root: Root,
+    schema: Schema | None = None,
+    *,
+    seen: Seen | None = None,
+    paid: Paid | None = None,
 ) -> tuple[Price, tuple[Diagnostic, ...]]:
     """The price of one function, and what would be refused in it."""
-    pricer = Pricer(module, schema) if pricer is None else pricer
+    pricer = Pricer(module, RULES, schema, seen=seen, paid={} if paid is None else paid)
     try:
         with deep_enough():
             amount = pricer.price(root.definition, root.tables)

@@ -1,44 +1,56 @@
-"""Running a program without data: values that are known, values that are not, and what is spent on the way."""
+"""Running a program without data: values that are known, values that are not, and what is spent on the way.
+
+A list that a loop made remembers the loop: each round is about another value, and made one item or none. Whoever goes
+through the list later does the same in rounds of another loop, so that parts chosen by these values are as disjoint as
+they were. So it makes no difference to a price whether a list has a name, or stands where it is gone through.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from attrs import define, evolve, field
+from attrs import define, evolve, field, frozen
 
 from jostle.errors import Diagnostic, Label, Span
 from jostle.lang import nodes
 from jostle.lang.accounts import NONE, Amount, PartedAccount
-from jostle.lang.builtins import BUILTINS, EPSILON
 from jostle.lang.deep import Levels, TooDeepError
 from jostle.lang.extents import held, measured
-from jostle.lang.library import library_options
-from jostle.lang.pricing_lists import seen_by
-from jostle.lang.pricing_values import (
+from jostle.lang.facts import (
     NEVER,
     UNKNOWN,
+    Bought,
     Callee,
+    Column,
     Each,
+    Grouped,
+    Mapped,
     Money,
     Names,
     Rows,
+    Some,
     Unknown,
     accounts_of,
     anchored,
+    combined,
     either,
     fixed,
+    is_keyed,
+    is_number,
     private_in,
+    whole_list,
 )
+from jostle.lang.library import library_options
 from jostle.lang.scopes import defined_in, symbols, target_names
 from jostle.lang.stops import Stop
 
 if TYPE_CHECKING:
     from jostle.tables.schema import Schema
 
-__all__ = ["Pricer", "Unpriceable"]
+__all__ = ["Pricer", "PricingRules", "Unpriceable", "distinct", "item_called", "items", "keyed", "mapped"]
+
 
 DEFINITIONS = (nodes.FunctionDefinition, nodes.ClassDefinition, nodes.Import)
 MOST_STEPS = 60_000
@@ -49,11 +61,28 @@ class Unpriceable(Exception):  # noqa: N818 - no mistake: what it costs shows wh
     """A program whose price is not worked out beforehand, and why."""
 
 
+@frozen
+class PricingRules:
+    """What is known of a program's parts, and what these spend, where it is run without data."""
+
+    expressions: Mapping[type[nodes.Node], Callable[[Pricer, Any, Names], Any]]
+    """Each kind of expression."""
+    run: Callable[[Pricer, Sequence[nodes.Statement], Names], Any]
+    """Statements."""
+    call: Callable[[Pricer, Span, Any, list[Any], Names], Any]
+    """A call of what is known so."""
+    takes: Mapping[str, frozenset[int]]
+    """The kinds of values that known functions take."""
+    table: Callable[[Schema], Any]
+    """A table with a schema."""
+
+
 @define
 class Pricer:
     """Runs functions of a program without data."""
 
     module: nodes.Module
+    rules: PricingRules
     schema: Schema | None = None
     root: PartedAccount = field(factory=PartedAccount)
     found: dict[tuple[str, Span], Diagnostic] = field(factory=dict)
@@ -102,7 +131,7 @@ class Pricer:
         names: Names = {}
         for place, parameter in enumerate(definition.parameters):
             if place in tables:
-                known = None if self.schema is None or place != min(tables) else _table(self.schema)
+                known = None if self.schema is None or place != min(tables) else self.rules.table(self.schema)
                 names[parameter.name] = Rows(self.root, place, known)
             else:
                 names[parameter.name] = (
@@ -120,9 +149,7 @@ class Pricer:
 
     def run(self, body: Sequence[nodes.Statement], names: Names) -> Any:
         """Run statements; return what is known of what they return, or NEVER."""
-        from jostle.lang.pricing_statements import run  # noqa: PLC0415 - its rules go through expressions themselves
-
-        return run(self, body, names)
+        return self.rules.run(self, body, names)
 
     # Ways and rounds
 
@@ -202,11 +229,9 @@ class Pricer:
 
     def value(self, node: nodes.ExpressionNode, names: Names) -> Any:
         """The facts known of an expression's value, spending what it spends."""
-        from jostle.lang.pricing_expressions import value_of  # noqa: PLC0415 - its rules go through expressions
-
         self.step()
         with self.levels:
-            found = held(value_of(self, node, names))
+            found = held(self.rules.expressions[type(node)](self, node, names))
         if measured(found).size > MOST_STEPS:
             raise Unpriceable("its values are too large to be gone through")
         self.note(node.span, found)
@@ -216,18 +241,6 @@ class Pricer:
         """Note what stands somewhere, if somebody wants to know."""
         if self.seen is not None:
             self.seen.setdefault(span, []).append(value)
-
-    def name(self, name: str, names: Names) -> Any:
-        """The facts known of a name's value."""
-        if name in names:
-            return names[name]
-        if name in self.globals:
-            return self.globals[name]
-        if name == EPSILON:
-            return Money(Amount(Fraction(1)))
-        if name in BUILTINS:
-            return Callee("builtin", name)
-        return name if name in self.symbols else UNKNOWN
 
     @contextmanager
     def deeper(self, span: Span) -> Iterator[None]:
@@ -274,7 +287,127 @@ def _defined_at_top(name: str, definition: nodes.Node) -> Any:
             return UNKNOWN
 
 
-def _table(schema: Schema) -> Any:
-    from jostle.lang.pricing_schema import table_of  # noqa: PLC0415 - without a schema, no library of numbers is loaded
+MOST_ROUNDS = 300
+"""Longer lists are gone through once for all their items."""
 
-    return table_of(schema)
+
+def items(pricer: Pricer, value: Any) -> list[Any] | Some | Unknown:  # noqa: PLR0911 - one per kind
+    """The items of a value: as a list if they are few and known."""
+    match value:
+        case dict():
+            return list(value) if is_keyed(value) else Unknown(UNKNOWN, len(value))
+        case Mapped():
+            return value.keys
+        case list():
+            return value if len(value) <= MOST_ROUNDS else whole_list(value)
+        case Some():
+            return value if len(value.items) <= MOST_ROUNDS else whole_list(value)
+        case range():
+            return list(value) if len(value) <= MOST_ROUNDS else Unknown(UNKNOWN, len(value))
+        case Grouped():
+            if value.count > MOST_ROUNDS:
+                return Unknown(UNKNOWN, value.count)
+            return [list(each) if isinstance(each, tuple) else each for each in value.keys()]  # noqa: SIM118 - no dictionary
+        case Column():
+            pricer.fresh += 1
+            return Unknown(Each(pricer.fresh, value.values), value.count, pricer.fresh)
+        case Rows() | Bought():
+            return Unknown(combined([value]))
+    return value if isinstance(value, Unknown) else UNKNOWN
+
+
+def keyed(pairs: Sequence[tuple[Any, Any]]) -> dict[Any, Any]:
+    """A dictionary; a key that is not known stands as a place."""
+    found: dict[Any, Any] = {}
+    for place, (key, value) in enumerate(pairs):
+        known = isinstance(key, str | bool) or is_number(key)
+        found[key if known else ("unknown", place)] = value
+    return found
+
+
+def distinct(listed: Sequence[Any]) -> Any:
+    """The items of a set: as a list, if it is known which of them are the same."""
+    if all(isinstance(each, str) or is_number(each) for each in listed):
+        return list(dict.fromkeys(listed))
+    names = [each.name for each in listed if isinstance(each, Column | Callee) and each.name]
+    if len(listed) < 2 or len(set(names)) == len(listed):
+        return list(listed)
+    return whole_list(list(listed))
+
+
+# Items in terms of other rounds
+
+
+def seen_by(value: Any, loop: int | None, by: Any) -> Any:  # noqa: PLR0911 - one per kind
+    """A value that a round of a loop made, as it is for another value: of another loop's round, or known."""
+    if loop is None:
+        return value
+    match value:
+        case Each() if value.loop == loop:
+            return by
+        case Rows():
+            return evolve(value, account=_account_by(value.account, loop, by))
+        case Bought():
+            return evolve(value, accounts=tuple(_account_by(each, loop, by) for each in accounts_of(value)))
+        case list():
+            return [seen_by(each, loop, by) for each in value]
+        case dict():
+            return {key: seen_by(each, loop, by) for key, each in value.items()}
+        case Unknown() if value.item is not None:
+            return evolve(value, item=seen_by(value.item, loop, by))
+        case Some():
+            return Some(tuple(seen_by(item, loop, by) for item in value.items))
+        case Mapped():
+            return evolve(value, item=seen_by(value.item, loop, by), known=seen_by(value.known, loop, by))
+    return value
+
+
+def _account_by(account: PartedAccount, loop: int, by: Any) -> PartedAccount:
+    """The account of the part that another value chooses, where a round of a loop chose one."""
+    if account.parent is None:
+        return account
+    above = _account_by(account.parent, loop, by)
+    if account.chosen_by != loop and above is account.parent:
+        return account
+    name, value = account.place()
+    if account.chosen_by != loop:
+        return above.part(name, value, account.chosen_by)
+    if isinstance(by, Each):
+        return above.part(name, f"round {by.loop}", by.loop)
+    return above.part(name, f"value {by}", None) if isinstance(by, str) else account
+
+
+def item_called(value: Mapped, at: Any) -> Any:
+    """The value of a key of a dictionary."""
+    known = isinstance(at, str | bool) or is_number(at)
+    if value.known is not None:
+        return value.known[at] if known and at in value.known else either(list(value.known.values()) or [UNKNOWN])
+    key = value.keys.single if isinstance(value.keys, Unknown) else None
+    if isinstance(key, Each) and isinstance(value.keys, Unknown) and key.loop == value.keys.loop:
+        return seen_by(value.item, key.loop, at)
+    return value.item
+
+
+# What is made by `for`
+
+
+def mapped(pricer: Pricer, value: Any, call: Callable[[Any], Any]) -> Any:
+    """The facts known of a list of what a function gives for each item."""
+    listed = items(pricer, value)
+    if isinstance(listed, list):
+        return [call(each) for each in listed]
+    if isinstance(listed, Some):
+        return Some(tuple([call(item) for item in listed.items]))
+    found, loop = pricer.rounds(listed, call)
+    return Unknown(found, listed.count, loop)
+
+
+def side_by_side(pricer: Pricer, given: Sequence[Any]) -> Any:
+    """The facts known of lists side by side."""
+    listed = [items(pricer, each) for each in given]
+    if all(isinstance(each, list) for each in listed):
+        return [list(each) for each in zip(*(each for each in listed if isinstance(each, list)), strict=False)]
+    known = [each if isinstance(each, Unknown) else whole_list(each) for each in listed]
+    counts = [each.count for each in known if each.count is not None]
+    loop = next((each.loop for each in known if each.loop is not None), None)
+    return Unknown([each.single for each in known], min(counts, default=None), loop)

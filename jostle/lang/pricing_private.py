@@ -14,27 +14,45 @@ from attrs import evolve
 
 from jostle.errors import Diagnostic, Span
 from jostle.lang import nodes
-from jostle.lang.pricing_lists import items
-from jostle.lang.pricing_values import (
+from jostle.lang.facts import (
     RELEASED,
     UNKNOWN,
     Bought,
     Column,
     Each,
     Grouped,
+    Mapped,
+    Names,
     Rows,
+    Some,
     Unknown,
     combined,
+    either,
     is_keyed,
     is_number,
     private_in,
 )
+from jostle.lang.pricing import Pricer, item_called, items
+from jostle.lang.pricing_public import check_computed, check_fact, check_index, computed_of, plain
+from jostle.lang.spelling import near
 
 if TYPE_CHECKING:
-    from jostle.lang.pricing import Pricer
     from jostle.lang.values import TableValue
 
-__all__ = ["GROUPS", "bought", "item_of", "made", "mixed", "moved", "picked_by", "real_part", "refused", "released"]
+__all__ = [
+    "GROUPS",
+    "attribute",
+    "binary",
+    "bought",
+    "index",
+    "made",
+    "mixed",
+    "negated",
+    "part",
+    "picked_by",
+    "refused",
+    "released",
+]
 
 
 GROUPS = "private numbers, one for each group"
@@ -67,8 +85,6 @@ def made(pricer: Pricer, span: Span, operation: str, values: list[Any]) -> Any:
     """The value made of values some of which are private; of public ones, the facts known of that."""
     found = combined(values)
     if not found.accounts and operation not in {"maxScore", "gini", "infoGain", "random"}:
-        from jostle.lang.pricing_arithmetic import plain  # noqa: PLC0415 - which is about private values as well
-
         return plain(pricer, span, operation, values)
     if pricer.schema is None or len(found.databases) > 1:
         return evolve(found, moves=moved(operation, values), kind=_kind(operation, values))
@@ -188,3 +204,123 @@ def picked_by(pricer: Pricer, span: Span, domain: Any, utilities: Any) -> None:
         from jostle.lang.pricing_schema import check_scores  # noqa: PLC0415 - only with a schema
 
         check_scores(pricer, span, scores)
+
+
+def binary(pricer: Pricer, node: nodes.BinaryOperation, left: Any, right: Any) -> Any:
+    """The facts known of a sum, product and so on."""
+    if isinstance(left, Rows | Bought) or isinstance(right, Rows | Bought):
+        mixed(pricer, node.span, [left, right])
+        return made(pricer, node.span, node.operator, [left, right])
+    return _public_result(pricer, node.span, node.operator, left, right)
+
+
+def negated(pricer: Pricer, node: nodes.UnaryOperation, value: Any) -> Any:
+    """The facts known of a number with the other sign."""
+    if isinstance(value, Bought):
+        return made(pricer, node.span, "negated", [value])
+    check_computed(pricer, node.span, "-", [value])
+    return computed_of("-", 0, value)
+
+
+def _public_result(pricer: Pricer, span: Span, operator: str, left: Any, right: Any) -> Any:
+    check_computed(pricer, span, operator, [left, right])
+    try:
+        return computed_of(operator, left, right)
+    except (ArithmeticError, ValueError):
+        check_computed(pricer, span, operator, [left, right], failed=True)
+        return UNKNOWN
+
+
+def attribute(pricer: Pricer, node: nodes.Attribute, value: Any) -> Any:
+    """The facts known of a named part of a value."""
+    name = node.name
+    if isinstance(value, Bought):
+        return combined([value])
+    if not isinstance(value, Rows):
+        check_fact(pricer, node.span, value, name)
+        return UNKNOWN
+    if value.table is not None:
+        from jostle.lang.pricing_schema import fact  # noqa: PLC0415 - only with a schema
+
+        return fact(pricer, node, value.table)
+    if name == "attributes":
+        return Unknown(Column(""))
+    if name == "label":
+        return Column("its label")
+    return UNKNOWN if name == "rows" or name.endswith("_range") else Column(name)
+
+
+def part(pricer: Pricer, node: nodes.Part, names: Names) -> Any:
+    """The facts known of a part of a table."""
+    table = pricer.value(node.table, names)
+    conditions = [(each, _attribute(pricer, each, names), pricer.value(each.value, names)) for each in node.conditions]
+    if not isinstance(table, Rows):
+        return combined([table])
+    for condition, column, value in conditions:
+        table = _narrowed(pricer, table, condition, column, value)
+    return table
+
+
+def _attribute(pricer: Pricer, condition: nodes.Condition, names: Names) -> Any:
+    known = condition.attribute
+    if isinstance(known, nodes.Name) and known.name not in names and known.name not in pricer.globals:
+        return Column(known.name)
+    found = pricer.value(known, names)
+    return Column(found) if isinstance(found, str) else found
+
+
+def _narrowed(pricer: Pricer, table: Rows, condition: nodes.Condition, column: Any, value: Any) -> Rows:
+    name = column.name if isinstance(column, Column) else ""
+    narrowed = real_part(pricer, table, condition, column, value)
+    if narrowed is not None and is_number(value):
+        # However it is called, and whatever number of a bin is given: it is one part.
+        value = narrowed.schema[narrowed.column].labels[narrowed.code]
+    if not name:
+        pricer.fresh += 1
+        name = f"column {pricer.fresh}"
+    if isinstance(value, Each):
+        account = table.account.part(name, f"round {value.loop}", value.loop)
+    elif isinstance(value, str):
+        account = table.account.part(name, f"value {value}", None)
+    else:
+        # Any part at all, as two numbers may be in one bin: others may spend on the same one as well.
+        account = table.account.part(name, "some value", -1)
+    exact = table.exact and isinstance(value, str | bool)
+    return evolve(table, account=account, table=narrowed, exact=exact)
+
+
+def index(pricer: Pricer, node: nodes.Index, value: Any, at: Any) -> Any:  # noqa: PLR0911 - one case per kind
+    """The facts known of an item."""
+    if isinstance(value, Bought):
+        return item_of(pricer, node.span, value, at)
+    if isinstance(value, Grouped):
+        from jostle.lang.pricing_schema import check_key  # noqa: PLC0415 - only with a schema
+
+        check_key(pricer, node.index.span, value, at)
+        return RELEASED
+    check_index(pricer, node.span, value, at)
+    if isinstance(value, list) and isinstance(at, int):
+        return value[at] if -len(value) <= at < len(value) else UNKNOWN
+    if isinstance(value, dict):
+        if is_keyed(value) and (isinstance(at, str) or is_number(at)):
+            return value[at] if at in value else _no_key(pricer, node, value, at)
+        return either(list(value.values())) if value else UNKNOWN
+    if isinstance(value, list):
+        return either(value) if value else UNKNOWN
+    if isinstance(value, Mapped):
+        return item_called(value, at)
+    if isinstance(value, Some):
+        return either(list(value.items) or [UNKNOWN])
+    if isinstance(value, Unknown) and value.item is not None:
+        return value.item
+    return combined([value]) if combined([value]).accounts else UNKNOWN
+
+
+def _no_key(pricer: Pricer, node: nodes.Index, value: dict[Any, Any], at: str | float | Fraction) -> Any:
+    keys: Sequence[str] = [each for each in value if isinstance(each, str)]
+    match = near(at, keys) if isinstance(at, str) else None
+    fix = f"`{match}` is a similar key" if match else "test with `in` first"
+    pricer.report(
+        Diagnostic("J507", f"there is no key `{at}`", node.index.span, "the dictionary does not have it", fix)
+    )
+    return UNKNOWN

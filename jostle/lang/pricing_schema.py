@@ -15,19 +15,17 @@ from attrs import evolve, frozen
 from jostle.errors import Diagnostic, JostleError, Source, Span
 from jostle.lang import nodes
 from jostle.lang.arithmetic import BINARY, negated
-from jostle.lang.compiling_collections import item_of as item_at
-from jostle.lang.compiling_operators import named_alike
-from jostle.lang.compiling_tables import fact_of_table
+from jostle.lang.facts import UNKNOWN, Bought, Column, Each, Grouped, Rows, Unknown, is_number, whole
+from jostle.lang.operators import fact_of_table, named_alike
+from jostle.lang.operators import item_of as item_at
 from jostle.lang.plain_operations import PLAIN
 from jostle.lang.pricing import Pricer
-from jostle.lang.pricing_values import UNKNOWN, Bought, Column, Each, Grouped, Rows, Unknown, is_number, whole
 from jostle.lang.showing import no_key
 from jostle.lang.spelling import near
 from jostle.lang.stops import Stop, placed
 from jostle.lang.value_names import OneValue, places_of
 from jostle.lang.values import KnownAttribute, PrivateNumber, SplitScoreOf, TableValue, common, numbered
-from jostle.privacy.expressions import sensitivity
-from jostle.privacy.nodes import Expression, Tally
+from jostle.privacy.nodes import Expression
 from jostle.privacy.picks import PickLargest
 from jostle.privacy.release import AddNoiseTo
 from jostle.tables.schema import Schema
@@ -41,14 +39,11 @@ __all__ = [
     "compared_by_name",
     "fact",
     "group_of",
-    "is_count",
-    "is_score",
     "known_as",
     "no_column",
     "operated",
     "part_of",
     "real",
-    "sensitivity_of",
     "table_of",
 ]
 
@@ -220,27 +215,6 @@ def compared_by_name(operator: str, left: Any, right: Any, one: OneValue | None,
         return named_alike(operator, real(left), real(right), one, other)
     except (NotKnownError, Stop):
         return UNKNOWN
-
-
-def sensitivity_of(number: Private, schema: Schema) -> Fraction | None:
-    """How far one row can change a number; None of a score."""
-    known = numbered(number)
-    return sensitivity(known.expression, schema) if isinstance(known, PrivateNumber) else None
-
-
-def is_score(number: Private) -> bool:
-    """Whether a private value is to be picked by only."""
-    return not isinstance(numbered(number), PrivateNumber)
-
-
-def is_count(number: Private) -> bool:
-    """Whether a private number is a number of rows."""
-    known = numbered(number)
-    return (
-        isinstance(known, PrivateNumber)
-        and isinstance(known.expression, Tally)
-        and not (known.expression.weights or known.expression.persons)
-    )
 
 
 def check_bought(pricer: Pricer, span: Span, number: Private) -> None:

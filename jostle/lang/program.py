@@ -24,6 +24,7 @@ from jostle.lang.deep import deep_enough
 from jostle.lang.files_named import check_files, listed
 from jostle.lang.frames import Frame
 from jostle.lang.functions import Function
+from jostle.lang.guard_rules import check_entry
 from jostle.lang.parser import read_source
 from jostle.lang.price import check_schema
 from jostle.lang.program_options import ProgramOption
@@ -31,7 +32,6 @@ from jostle.lang.scopes import defined_in, symbols
 from jostle.lang.slots import Scope
 from jostle.lang.stops import BROKEN_OFF, Stop, broken_off, placed
 from jostle.lang.values import TableValue
-from jostle.lang.worlds import check_entry
 from jostle.options.base import Option, changes
 from jostle.privacy.amounts import show_amount
 from jostle.trace.records import NamedPublic, ReadPublic, Trace

@@ -10,7 +10,8 @@ from jostle.lang.scopes import target_names
 
 __all__ = ["table_parameters"]
 
-SCORES = {"maxScore", "gini", "infoGain", "random"}
+TABLE = "table"
+"""What known functions call a database that they are given."""
 CALLED_SO = {"db", "D"}
 """What databases are called in the thesis."""
 OTHERS_HAVE = {"pred", "size", "votes", "att", "children", "name", "values"}
@@ -100,12 +101,10 @@ def _places(  # noqa: C901 - one case per kind
             elif name in options:
                 yield from arguments[:1]
                 yield from (value for key, value in named.items() if key == "db")
-            elif name == "noisyCount":
-                yield from arguments[:1]
-                yield from (value for key, value in named.items() if key == "table")
-            elif name in SCORES and name in BUILTINS:
-                yield from arguments[2:3]
-                yield from (value for key, value in named.items() if key == "table")
+            elif name in BUILTINS and TABLE in BUILTINS[name].parameters:
+                place = BUILTINS[name].parameters.index(TABLE)
+                yield from arguments[place : place + 1]
+                yield from (value for key, value in named.items() if key == TABLE)
         case nodes.Noised():
             yield from _counted(node.value)
         case _:

@@ -16,8 +16,8 @@ from attrs import evolve, field, frozen
 from jostle.lang.extents import Extent, measured, together
 from jostle.lang.stops import Stop
 from jostle.lang.value_names import Axis, code_called, first_of
-from jostle.privacy.expressions import one_rule
-from jostle.privacy.nodes import Expression
+from jostle.privacy.expressions import one_rule, sensitivity
+from jostle.privacy.nodes import Expression, Tally
 from jostle.privacy.probe import Probe
 from jostle.tables.columns import Column as ColumnOfTable
 from jostle.tables.schema import Schema
@@ -35,8 +35,11 @@ __all__ = [
     "attribute_of",
     "code_of",
     "common",
+    "is_count",
+    "is_score",
     "no_column",
     "numbered",
+    "sensitivity_of",
 ]
 
 
@@ -238,6 +241,27 @@ def numbered(value: Any) -> Any:
     if isinstance(value, SplitScoreOf) and value.kind == "maxScore":
         return PrivateNumber(value.table, one_rule(value.attribute, value.label))
     return value
+
+
+def sensitivity_of(number: PrivateNumber | SplitScoreOf, schema: Schema) -> Fraction | None:
+    """How far one row can change a number; None of a score."""
+    known = numbered(number)
+    return sensitivity(known.expression, schema) if isinstance(known, PrivateNumber) else None
+
+
+def is_score(number: PrivateNumber | SplitScoreOf) -> bool:
+    """Whether a private value is to be picked by only."""
+    return not isinstance(numbered(number), PrivateNumber)
+
+
+def is_count(number: PrivateNumber | SplitScoreOf) -> bool:
+    """Whether a private number is a number of rows."""
+    known = numbered(number)
+    return (
+        isinstance(known, PrivateNumber)
+        and isinstance(known.expression, Tally)
+        and not (known.expression.weights or known.expression.persons)
+    )
 
 
 def common(numbers: Iterable[PrivateNumber]) -> tuple[TableValue, list[Expression]]:

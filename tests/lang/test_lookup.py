@@ -8,11 +8,10 @@ import pytest
 from small_tables import SCHEMA, schema_under
 
 from jostle.errors import Source, Span
+from jostle.lang.facts import moves_of
 from jostle.lang.lookup import look_up
 from jostle.lang.parser import parse_text
 from jostle.lang.price import price_of
-from jostle.lang.pricing import Pricer
-from jostle.lang.pricing_kinds import moves_of
 from jostle.lang.roots import roots
 from jostle.tables.schema import Neighbours
 
@@ -211,8 +210,8 @@ def test_what_is_said_without_a_schema_holds_with_one(neighbours: Neighbours) ->
     known: dict[Span, list[Any]] = {}
     schema = schema_under(neighbours)
     for root in roots(module):
-        price_of(module, root, None, Pricer(module, seen=seen))
-        price_of(module, root, schema, Pricer(module, schema, seen=known))
+        price_of(module, root, seen=seen)
+        price_of(module, root, schema, seen=known)
     compared = 0
     for span, values in seen.items():
         for less, more in zip(values, known[span], strict=False):

@@ -13,9 +13,9 @@ from jostle import protect
 from jostle.errors import ProgramError, Source
 from jostle.lang.check import check
 from jostle.lang.codes import codes, explain
+from jostle.lang.guard_rules import check_entry
 from jostle.lang.makers import metafeature_of
 from jostle.lang.program import load_source
-from jostle.lang.worlds import check_entry
 from jostle.privacy.room import QUESTIONS, Room
 
 CASES = Path(__file__).parent.parent / "cases" / "lang"

@@ -1,8 +1,9 @@
-"""Queries of a table with a certain schema: their columns, what these are compared with, and what is asked.
+"""What a table with a certain schema is asked: queries, their columns and what these are compared with, and Options.
 
 Conditions and groups are public functions of single columns, so they are worked out for every value here as they are
 while running, unless they hold a released number: then a condition that could be any stands for it, which changes
-neither which columns are looked at nor how far a row can change the result by more.
+neither which columns are looked at nor how far a row can change the result by more. Whether an Option runs on a table,
+it says itself, from public facts alone.
 """
 
 from __future__ import annotations
@@ -10,23 +11,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from jostle.errors import Diagnostic
+from jostle.errors import Diagnostic, OptionError
 from jostle.lang import nodes
 from jostle.lang.builtins import BUILTINS, EPSILON
+from jostle.lang.facts import Callee, Names, Rows, is_number, is_plain
+from jostle.lang.library import DATABASE, library_options
 from jostle.lang.lowering import CELL, OfColumns, Query, lower
 from jostle.lang.pricing import Pricer
 from jostle.lang.pricing_schema import NotKnownError, attempt, known_as, no_column, real
-from jostle.lang.pricing_values import Names, is_number
 from jostle.lang.printer_expressions import show_expression
 from jostle.lang.scopes import named_slot, target_names
 from jostle.lang.showing import shown
 from jostle.lang.spelling import near
+from jostle.lang.stops import Stop
 from jostle.lang.value_names import OneValue, code_called, column_values, first_of
 from jostle.lang.values import PrivateNumber, TableValue
+from jostle.options.base import ELSEWHERE, Option
 from jostle.tables.columns import Numeric
 from jostle.tables.schema import Schema
 
-__all__ = ["described"]
+__all__ = ["check_suited", "described"]
+
 
 MOST_VALUES = 2000
 """Of a column with more, conditions are not worked out beforehand."""
@@ -217,3 +222,53 @@ def _names_in(node: nodes.Node, bound: frozenset[str]) -> Iterator[nodes.Name]:
 
 def _is_written_number(text: str) -> bool:
     return text.replace(".", "", 1).isdigit()
+
+
+def check_suited(pricer: Pricer, node: nodes.Call, callee: Callee, given: list[Any], named: Names) -> None:
+    """Report an Option, or a choice among Options, none of which runs on the table that it is called with."""
+    table = given[0] if given else named.get(DATABASE)
+    if not isinstance(table, Rows) or table.table is None:
+        return
+    refused = _refusal(callee, table.table.schema)
+    if refused is not None:
+        from jostle.lang.pricing_schema import attempt  # noqa: PLC0415 - without a schema, no library of numbers is loaded
+
+        attempt(pricer, node.span, _refuse, refused)
+
+
+def _refuse(refused: OptionError) -> None:
+    raise refused
+
+
+def _refusal(callee: Any, schema: Schema) -> OptionError | None:
+    """The refusal of what is called, if nothing that it may be runs on such a table."""
+    if not isinstance(callee, Callee):
+        return None
+    if callee.several:  # a choice takes one that runs, where it was learned on such tables
+        refusals = [_refusal(each, schema) for each in callee.several]
+        return None if None in refusals else refusals[0]
+    option = _made(callee)
+    if option is None:
+        return None
+    try:
+        reason = option.refuses(schema)
+    except Exception:  # noqa: BLE001 - an Option of one's own may fail in any way, and does so where it is run
+        return None
+    return None if reason is None else OptionError(f"{option.name} does not run here: {reason}", fix=ELSEWHERE)
+
+
+def _made(callee: Callee) -> Option | None:
+    """The Option of the library that is called; None where that, or what it is given as parameters, is not known."""
+    known = library_options().get(callee.name) if callee.kind in {"library", "configured"} else None
+    if known is None or not all(map(is_plain, callee.names.values())):
+        return None
+    from jostle.lang.imports import imported  # noqa: PLC0415 - loads algorithms
+
+    option: Option = imported("options", callee.name)
+    if not callee.names:
+        return option
+    try:
+        made: Option = type(option)(**{name: known.parameter(name, value) for name, value in callee.names.items()})
+    except (Stop, OptionError, TypeError):  # reported where it is given them
+        return None
+    return made

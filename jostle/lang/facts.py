@@ -1,10 +1,15 @@
-"""What is known of values where a program is run without data: public, unknown, or private and described."""
+"""What is known of values without running a program.
+
+Of all ways through it together (`World`): whether a value is public or private. Of one way, run without data: public,
+unknown, or private and described; what that is in words, and how far one row moves it.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +22,15 @@ from jostle.lang.extents import Extent, together
 if TYPE_CHECKING:
     from jostle.lang.value_names import Axis
     from jostle.lang.values import PrivateNumber, SplitScoreOf, TableValue
+    from jostle.tables.schema import Schema
 
 __all__ = [
     "NEVER",
+    "NOTHING",
+    "PUBLIC",
     "RELEASED",
     "UNKNOWN",
+    "UNSEEN",
     "Bought",
     "Callee",
     "Column",
@@ -33,20 +42,171 @@ __all__ = [
     "Rows",
     "Some",
     "Unknown",
+    "World",
     "accounts_of",
     "anchored",
     "blurred",
     "combined",
+    "container",
     "either",
     "fixed",
+    "function",
     "is_keyed",
     "is_number",
+    "is_plain",
     "is_scalar",
+    "joined",
+    "kind_of",
+    "mapping",
+    "moves_of",
+    "private",
     "private_in",
+    "text",
     "truth_of",
     "whole",
     "whole_list",
 ]
+
+
+PRIVATE = frozenset({"number", "groups", "score", "table"})
+"""Kinds of private values: one number, one for each group of a query, a score to be picked by, rows."""
+UNSEEN = frozenset({"?"})
+"""A function that is not known."""
+MOST_DEPTH = 5
+"""Lists in lists; deeper ones are taken for what is in them."""
+
+
+MOST_KNOWN = 1 << 14
+"""Facts that are kept, so that the same ones are one object: then they are compared and joined without going deeper."""
+
+
+@frozen(cache_hash=True)
+class World:
+    """What a value may be, on some way through the program."""
+
+    kinds: frozenset[str] = frozenset()
+    """`public`, and the kinds of private values."""
+    inside: World | None = None
+    """What its items may be."""
+    items: tuple[World, ...] | None = None
+    """What each item may be, where their number is known."""
+    keyed: bool = False
+    """Whether it is a dictionary: going through it gives its keys, which are public."""
+    functions: frozenset[str] = frozenset()
+    """What it may be where it is called: `f NAME`, `b NAME`, `o NAME`, `l NUMBER`, or UNSEEN besides."""
+    written: bool = False
+    """Whether it is a text."""
+
+    @property
+    def is_private(self) -> bool:
+        """Whether it may be private."""
+        return bool(self.kinds & PRIVATE)
+
+    @property
+    def holds_private(self) -> bool:
+        """Whether it, or anything in it, may be private."""
+        return self.is_private or (self.inside is not None and self.inside.holds_private)
+
+    @property
+    def word(self) -> str:
+        """The kind of private value it is, in words."""
+        if "table" in self.kinds:
+            return "a database"
+        if "score" in self.kinds:
+            return "a private score"
+        return "a private value"
+
+    def each(self) -> World:
+        """The facts known of an item."""
+        return PUBLIC if self.keyed or self.inside is None else self.inside
+
+    @lru_cache(maxsize=MOST_KNOWN)  # noqa: B019 - they are few, and no bigger than programs
+    def join(self, other: World) -> World:
+        """The facts that hold of either."""
+        if other in (self, NOTHING):
+            return self
+        if self == NOTHING:
+            return other
+        inside = (
+            self.inside.join(other.inside)
+            if self.inside is not None and other.inside is not None
+            else self.inside or other.inside
+        )
+        items = None
+        if self.items is not None and other.items is not None and len(self.items) == len(other.items):
+            items = tuple(one.join(two) for one, two in zip(self.items, other.items, strict=True))
+        functions = self.functions | other.functions
+        if functions and not (self.functions and other.functions):
+            # The other one may be a function as well, one that was lost sight of.
+            functions |= UNSEEN
+        return _one(
+            World(
+                self.kinds | other.kinds,
+                inside,
+                items,
+                self.keyed and other.keyed,
+                functions,
+                self.written or other.written,
+            )
+        )
+
+    def depth(self) -> int:
+        """How many lists are in lists."""
+        return 0 if self.inside is None else 1 + self.inside.depth()
+
+
+NOTHING = World()
+"""What no way through the program gives."""
+PUBLIC = World(frozenset({"public"}))
+
+
+@lru_cache(maxsize=MOST_KNOWN)
+def _one(world: World) -> World:
+    """The one object that stands for these facts."""
+    return world
+
+
+def private(kind: str) -> World:
+    """A private value of a kind."""
+    return _one(World(frozenset({kind})))
+
+
+def function(*names: str) -> World:
+    """The facts known of a function."""
+    return evolve(PUBLIC, functions=frozenset(names))
+
+
+def text() -> World:
+    """A text."""
+    return evolve(PUBLIC, written=True)
+
+
+def joined(worlds: Iterable[World]) -> World:
+    """The facts that hold of any of these."""
+    found = NOTHING
+    for world in worlds:
+        found = found.join(world)
+    return found
+
+
+def container(items: Iterable[World], *, fixed: bool = False) -> World:
+    """A list of such items."""
+    given = tuple(items)
+    inside = joined(given)
+    if inside.depth() >= MOST_DEPTH:
+        kinds = _all_kinds(inside)
+        return _one(World(frozenset({"public"}), _one(World(kinds or frozenset({"public"})))))
+    return _one(World(frozenset({"public"}), None if inside == NOTHING else inside, given if fixed and given else None))
+
+
+def mapping(values: Iterable[World]) -> World:
+    """A dictionary with such values."""
+    return _one(evolve(container(values), keyed=True))
+
+
+def _all_kinds(world: World) -> frozenset[str]:
+    return world.kinds if world.inside is None else world.kinds | _all_kinds(world.inside)
+
 
 Names = dict[str, Any]
 NEVER = object()
@@ -337,3 +497,91 @@ def blurred(value: Any) -> Any:
     if isinstance(value, Rows | Bought):
         return combined([value])
     return Unknown(combined(private)) if private else UNKNOWN
+
+
+def is_plain(value: Any) -> bool:
+    """Whether a value is known to be neither private nor a function, nor one that nothing is known of."""
+    if isinstance(value, list | dict):
+        return not any(True for _ in private_in(value))
+    return value is None or isinstance(value, str | bool | Column | Each | Money) or is_number(value)
+
+
+CALLED = {
+    "option": "an Option",
+    "library": "an Option",
+    "configured": "an Option",
+    "maker": "a choice maker",
+    "builtin": "a function",
+    "several": "a function",
+}
+
+
+def kind_of(value: Any) -> str:  # noqa: C901, PLR0911, PLR0912 - one case per kind
+    """The kind of a value, in words; nothing if that is not known."""
+    match value:
+        case Rows():
+            return "a private table"
+        case Bought():
+            return _private_kind(value)
+        case Money():
+            return f"a public number, {value.amount.text}"
+        case Column():
+            size = "" if value.values is None else f" with {len(value.values)} values"
+            return f"an attribute{size}"
+        case Each():
+            return "a value of an attribute"
+        case Callee():
+            return CALLED.get(value.kind, "a function")
+        case Grouped():
+            return "a dictionary of released numbers"
+        case Unknown():
+            return value.kind or ("a public list" if value.count is not None and _is_public(value.item) else "")
+        case bool():
+            return "a public truth"
+        case str():
+            return "a public text"
+        case Some() | Mapped() if not any(True for _ in private_in(value)):
+            return "a public list" if isinstance(value, Some) else "a public dictionary"
+        case list() if all(_is_public(each) for each in value):
+            return f"a public list of {len(value)}"
+        case list():
+            return f"a list of {len(value)} with private values"
+        case dict():
+            return "a public dictionary" if all(map(_is_public, value.values())) else "a dictionary of private values"
+        case None:
+            return "nothing"
+    return "a public number" if is_number(value) else ""
+
+
+def _is_public(value: Any) -> bool:
+    return not kind_of(value).startswith(("a private", "private", "a list", "a dictionary of private"))
+
+
+def _private_kind(value: Bought) -> str:
+    number = value.number
+    if number is None:
+        return value.kind or "a private value"
+    groups: tuple[tuple[Any, ...], ...] = getattr(number, "groups", ())
+    if groups:
+        size = 1
+        for names in groups:
+            size *= len(names)
+        return f"private numbers, one for each of {size} groups"
+    from jostle.lang.values import is_count, is_score  # noqa: PLC0415 - only with a schema
+
+    return "a private score" if is_score(number) else "a private count" if is_count(number) else "a private number"
+
+
+def moves_of(value: Any, schema: Schema | None) -> Fraction | None:
+    """How far one row can change a private value, over all its numbers together; None if that is not known."""
+    if not isinstance(value, Bought):
+        return None
+    if schema is None or value.number is None:
+        return value.moves
+    from jostle.errors import JostleError  # noqa: PLC0415 - only with a schema
+    from jostle.lang.values import sensitivity_of  # noqa: PLC0415
+
+    try:
+        return sensitivity_of(value.number, schema)
+    except JostleError:
+        return None

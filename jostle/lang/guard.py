@@ -1,22 +1,47 @@
-"""What goes through a program and knows of each value whether it is public or private, and what it has found wrong."""
+"""The guard: what goes through a program, and knows of each value whether it is public or private.
+
+Two worlds: every expression is public or private, and private values leave through mechanisms alone. The whole program
+is gone through with what is known of its values in place of the values: both sides of every test, each function with
+what it is called with. A private value may be bound to a name, put into a list, passed to a function, computed with
+where the result's sensitivity is bounded; it may end in `{{ }}`, `noisyCount`, `noisyMax`, a part, an Option or a
+choice maker. Everything else that could show it is reported here, before anything runs.
+
+*Why that is enough.* No test, loop, index or key depends on a private value, so which statements run depends on
+public and released values alone; and what they do with private values ends in a mechanism, or nowhere. A function
+that has no caller is taken to be called with a database for each parameter it uses as one.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from jostle.errors import Diagnostic, Label, Span
 from jostle.lang import nodes
 from jostle.lang.deep import Levels
+from jostle.lang.facts import NOTHING, PUBLIC, World, container, function, joined, private
 from jostle.lang.library import LibraryOption, library_options
 from jostle.lang.printer_expressions import show_expression
-from jostle.lang.scopes import defined_in, symbols
-from jostle.lang.world import NOTHING, PUBLIC, World, container, function, joined, private
+from jostle.lang.scopes import defined_in, symbols, target_names
 
-__all__ = ["BUY_EACH", "BUY_FIRST", "NO_LOOKING", "Checker", "LambdaWorld", "Mode", "Place"]
+__all__ = [
+    "BUY_EACH",
+    "BUY_FIRST",
+    "Checker",
+    "GuardRules",
+    "LambdaWorld",
+    "Place",
+    "budget",
+    "buys",
+    "merged",
+    "nothing_private",
+    "predict_looks",
+    "store",
+]
+
 
 Mode = Literal["plain", "metafeature", "predict"]
 BUY_EACH = "buy each of them first: [{{ x }} for x in xs]"
@@ -62,11 +87,22 @@ class Place:
     """Whether it is a condition, a group or a value of a query."""
 
 
+@frozen
+class GuardRules:
+    """What becomes of private values, where that is no matter of statements."""
+
+    expressions: Mapping[type[nodes.Node], Callable[[Checker, Any, Place], World]]
+    """In each kind of expression."""
+    call: Callable[[Checker, World, nodes.Call, World, Place], World]
+    """In a call of what is known so, with one value."""
+
+
 @define
 class Checker:
     """Goes through a program."""
 
     module: nodes.Module
+    rules: GuardRules
     found: dict[tuple[str, Span], Diagnostic] = field(factory=dict)
     functions: dict[str, nodes.FunctionDefinition] = field(init=False)
     globals: dict[str, World] = field(factory=dict)
@@ -114,8 +150,6 @@ class Checker:
 
     def check_top(self) -> None:
         """Go through the statements outside of functions."""
-        from jostle.lang.world_statements import go_through  # noqa: PLC0415 - its rules go through expressions
-
         place = Place(self.globals, "plain")
         self.returned.append([])
         for statement in self.module.body:
@@ -145,8 +179,6 @@ class Checker:
         self, definition: nodes.FunctionDefinition | nodes.Lambda, names: dict[str, World], mode: Mode
     ) -> list[tuple[nodes.ExpressionNode | Span, World]]:
         """Go through a function's body; return what it may return, and where."""
-        from jostle.lang.world_statements import go_through  # noqa: PLC0415 - as above
-
         self.returned.append([])
         place = Place(names, mode)
         if isinstance(definition, nodes.Lambda):
@@ -289,10 +321,8 @@ class Checker:
 
     def value(self, node: nodes.ExpressionNode, place: Place) -> World:
         """The facts known of an expression's value; report what is wrong in it."""
-        from jostle.lang.world_expressions import value_of  # noqa: PLC0415 - its rules go through expressions themselves
-
         with self.levels:
-            world = value_of(self, node, place)
+            world = self.rules.expressions[type(node)](self, node, place)
         self.worlds[node.span] = self.worlds.get(node.span, NOTHING).join(world)
         return world
 
@@ -305,4 +335,133 @@ class Checker:
             "a private value is a key",
             "keys, and items of sets, are compared with each other, and that shows",
             "buy it first: {{ ... }}",
+        )
+
+
+def go_through(checker: Checker, statement: nodes.Statement, place: Place) -> None:
+    """Go through a statement."""
+    with checker.levels:
+        match statement:
+            case nodes.Assign():
+                store(checker, statement.target, checker.value(statement.value, place), place)
+            case nodes.Return():
+                world = PUBLIC if statement.value is None else checker.value(statement.value, place)
+                checker.returned[-1].append((statement.value or statement.span, world))
+            case nodes.ExpressionStatement():
+                checker.value(statement.value, place)
+            case nodes.If():
+                _if(checker, statement, place)
+            case nodes.For():
+                _for(checker, statement, place)
+            case _:
+                pass
+
+
+def _if(checker: Checker, statement: nodes.If, place: Place) -> None:
+    before = dict(place.names)
+    after: list[dict[str, World]] = []
+    for branch in statement.branches:
+        if branch.condition is not None:
+            checker.truth(branch.condition, place)
+        inner = evolve(place, names=dict(before))
+        for each in branch.body:
+            go_through(checker, each, inner)
+        after.append(inner.names)
+    if statement.branches[-1].condition is not None:
+        after.append(before)
+    place.names.update(merged(after))
+
+
+def _for(checker: Checker, statement: nodes.For, place: Place) -> None:
+    each = checker.items(statement.iterable, place)
+    # What is known only grows, and there are finitely many kinds: this ends.
+    while True:
+        before = dict(place.names)
+        store(checker, statement.target, each, place)
+        for inner in statement.body:
+            go_through(checker, inner, place)
+        place.names.update(merged([before, place.names]))
+        if place.names == before:
+            return
+
+
+def store(checker: Checker, target: nodes.Name | nodes.Tuple, world: World, place: Place) -> None:
+    """Give names what is known of a value."""
+    if isinstance(target, nodes.Name):
+        place.names[target.name] = world
+        return
+    names = [each.name for each in target_names(target)]
+    known = world.items if world.items is not None and len(world.items) == len(names) else None
+    if world.is_private:
+        checker.report("J205", "a private value is taken apart", target.span, *NO_LOOKING)
+    for number, name in enumerate(names):
+        place.names[name] = known[number] if known is not None else world.each()
+
+
+def merged(ways: Iterable[Mapping[str, World]]) -> dict[str, World]:
+    """The facts known of variables after any of several ways."""
+    found: dict[str, World] = {}
+    for names in ways:
+        for name, world in names.items():
+            found[name] = found[name].join(world) if name in found else world
+    return found
+
+
+def buys(checker: Checker, span: Span, place: Place, what: str) -> None:
+    """Report a purchase where nothing can be bought."""
+    if place.in_query:
+        checker.report(
+            "J210",
+            "a query buys something",
+            span,
+            "its conditions and groups are worked out for every value of a column, and would buy each time",
+            "buy it before the query: n = {{ len(db) }}",
+            label="",
+        )
+    if place.mode == "predict":
+        predict_looks(checker, span)
+    elif place.mode == "metafeature":
+        checker.report(
+            "J223",
+            f"a metafeature calls {what}",
+            span,
+            "what a metafeature buys is paid from the choice maker's share, so it buys with {{ ... }} alone",
+            "{{ len(db) }}",
+            label="",
+        )
+
+
+def predict_looks(checker: Checker, span: Span) -> None:
+    """Report a prediction that looks at data."""
+    checker.report(
+        "J218",
+        "`predict` looks at data",
+        span,
+        "a prediction is made before anything runs, from metafeatures that were bought already",
+        "write a metafeature, and look at F.name",
+        label="",
+    )
+
+
+def nothing_private(checker: Checker, name: str, span: nodes.ExpressionNode) -> None:
+    """Report a purchase of what is public."""
+    checker.report(
+        "J213",
+        f"`{name}` of a public value",
+        span,
+        "noise is for private values; on a public one it would only spoil it",
+        "use the value as it is" if name != "noisyMax" else "argmax(...)",
+        label="public",
+    )
+
+
+def budget(checker: Checker, world: World, written: nodes.ExpressionNode) -> None:
+    """Report a private value that is a budget."""
+    if world.holds_private:
+        checker.report(
+            "J221",
+            "a private value is a budget",
+            written,
+            "how much noise there is would show it",
+            "give a public amount: epsilon / 2",
         )

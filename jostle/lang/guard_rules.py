@@ -1,0 +1,623 @@
+"""What becomes of private values in each kind of expression, and which functions the guard goes through."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from attrs import evolve
+
+from jostle.errors import Diagnostic
+from jostle.lang import nodes
+from jostle.lang.builtins import BUILTINS, EPSILON
+from jostle.lang.calls import callable_of, check_call, gives_parameters
+from jostle.lang.entries import used_elsewhere
+from jostle.lang.facts import NOTHING, PUBLIC, UNSEEN, World, container, function, joined, mapping, private, text
+from jostle.lang.guard import (
+    BUY_FIRST,
+    Checker,
+    GuardRules,
+    LambdaWorld,
+    Place,
+    budget,
+    buys,
+    merged,
+    nothing_private,
+    predict_looks,
+    store,
+)
+from jostle.lang.library import DATABASE, LibraryOption
+from jostle.lang.printer_expressions import show_expression
+from jostle.lang.roots import judges, metafeatures
+from jostle.lang.scopes import defined_in
+from jostle.lang.tables_used import table_parameters
+
+__all__ = ["check_entry", "check_worlds", "checked_worlds"]
+
+
+def noised(checker: Checker, node: nodes.Noised, place: Place) -> World:
+    """The facts known of a bought value."""
+    if place.in_query:
+        buys(checker, node.span, evolve(place, mode="plain"), "")
+        return PUBLIC
+    world = checker.value(node.value, place)
+    if node.spending is not None:
+        budget(checker, checker.value(node.spending, place), node.spending)
+    if place.mode == "predict":
+        predict_looks(checker, node.span)
+        return PUBLIC
+    if "table" in world.kinds or "score" in world.kinds:
+        checker.report(
+            "J219",
+            f"{world.word} is bought",
+            node.value,
+            "{{ ... }} gives a number with noise",
+            "{{ len(db) }}" if "table" in world.kinds else "noisyMax(domain, utilities, epsilon)",
+        )
+        return PUBLIC
+    if not world.is_private and world != NOTHING:
+        if world.holds_private:
+            checker.report(
+                "J219", "a list is bought", node.value, "{{ ... }} gives one number", "[{{ x }} for x in xs]"
+            )
+        else:
+            nothing_private(checker, "{{ ... }}", node.value)
+    return mapping([PUBLIC]) if "groups" in world.kinds else PUBLIC
+
+
+def check_fits(checker: Checker, node: nodes.Call, callee: World) -> None:
+    """Report a call that nothing of what may be called there takes."""
+    if not callee.functions or callee.functions & UNSEEN:
+        return
+    found = [tuple(_misfits(checker, function, node)) for function in sorted(callee.functions)]
+    if all(found):
+        for each in found[0]:
+            checker.found.setdefault((each.code, each.span), each)
+
+
+def first_parameter(checker: Checker, name: str) -> str:
+    """The name of the database that an Option is given."""
+    known = _option(checker, name)
+    own = known.parameters[:1] if isinstance(known, nodes.FunctionDefinition) else ()
+    return own[0].name if own else DATABASE
+
+
+def _option(checker: Checker, name: str) -> nodes.FunctionDefinition | LibraryOption | None:
+    """The Option that a name at the top of the program stands for."""
+    definitions = (each for defined, _, each in defined_in(checker.module.body) if defined == name)
+    return next((callable_of(name, definition) for definition in definitions), None)
+
+
+def _misfits(checker: Checker, name: str, node: nodes.Call) -> Iterator[Diagnostic]:
+    """Yield what is wrong with a call of one of the things that are called."""
+    kind, _, known = name.partition(" ")
+    shown = show_expression(node.function)
+    match kind:
+        case "f":
+            yield from check_call(node, checker.functions[known])
+        case "l":
+            yield from check_call(node, checker.lambdas[int(known)].node)
+        case "b":
+            yield from check_call(node, BUILTINS[known])
+        case "m":
+            yield from _misfits_of_maker(checker, checker.makers[int(known)], node, shown)
+        case _:
+            option = _option(checker, known)
+            if option is not None:
+                yield from check_call(node, option, shown if kind == "c" else "")
+
+
+def _misfits_of_maker(
+    checker: Checker, maker: nodes.MakeChoiceMaker, node: nodes.Call, shown: str
+) -> Iterator[Diagnostic]:
+    """Yield what is wrong with a call of a choice maker: each of its Options has to take it."""
+    among = maker.among.items if isinstance(maker.among, nodes.Set | nodes.List | nodes.Tuple) else ()
+    for each in among:
+        named = each.function if isinstance(each, nodes.Call) else each
+        if isinstance(named, nodes.Name):
+            option = _option(checker, named.name)
+            found = [] if option is None else list(check_call(node, option, shown))
+            if found:
+                yield from found
+                return
+
+
+def call(checker: Checker, node: nodes.Call, place: Place) -> World:
+    """The facts known of what a call gives."""
+    inner = evolve(place, in_query=False) if place.in_query else place
+    plain = isinstance(node.function, nodes.Name) and node.function.name not in place.names
+    callee = checker.value(node.function, inner) if plain else checker.value(node.function, place)
+    given = [checker.value(argument, place) for argument in node.arguments]
+    named = {keyword.name: checker.value(keyword.value, place) for keyword in node.keywords}
+    if place.in_query:
+        for world, written in [*zip(given, node.arguments, strict=True)]:
+            if world.holds_private:
+                checker.in_query(node if world.kinds == {"table"} else written)
+                return PUBLIC
+    check_fits(checker, node, callee)
+    if not callee.functions:
+        return _unknown(checker, node, callee, [*given, *named.values()])
+    return joined(_one(checker, each, node, given, named, place) for each in sorted(callee.functions))
+
+
+def call_with(checker: Checker, callee: World, node: nodes.Call, item: World, place: Place) -> World:
+    """The facts known of what a call of something with one value gives."""
+    if not callee.functions:
+        return _unknown(checker, node, callee, [item])
+    return joined(_one(checker, each, node, [item], {}, place) for each in sorted(callee.functions))
+
+
+def _unknown(checker: Checker, node: nodes.Call, callee: World, given: list[World]) -> World:
+    if callee.is_private:
+        checker.report("J219", "a private value is called", node.function, "it is no function", BUY_FIRST)
+        return PUBLIC
+    if any(world.holds_private for world in given):
+        checker.report(
+            "J217",
+            f"`{show_expression(node.function)}` is given a private value, and is not known to be a function",
+            node.function,
+            "what it does with it cannot be seen from here",
+            "call a function of the program by its name",
+            label="unknown",
+        )
+    return PUBLIC
+
+
+def _one(  # noqa: PLR0917 - a clause each
+    checker: Checker, name: str, node: nodes.Call, given: list[World], named: dict[str, World], place: Place
+) -> World:
+    if name in UNSEEN:
+        return _unknown(checker, node, PUBLIC, [*given, *named.values()])
+    kind, _, called = name.partition(" ")
+    if kind == "f":
+        return checker.called(called, given, named, node.span, place.mode)
+    if kind == "l":
+        return checker.called_lambda(int(called), given, named, node.span, place.mode)
+    if kind in {"o", "c", "m"}:
+        known = checker.library.get(called) if kind == "o" else None
+        if known is not None and gives_parameters(node, known):
+            return _with_parameters(checker, node, called, named)
+        return _asked(checker, node, called if kind == "o" else show_expression(node.function), given, named, place)
+    builtin = BUILTINS[called]
+    return builtin.guards(checker, builtin, node, builtin.in_order(given, named, NOTHING), place)
+
+
+def _with_parameters(checker: Checker, node: nodes.Call, name: str, named: dict[str, World]) -> World:
+    """The facts known of an Option with parameters."""
+    for each in node.keywords:
+        if named[each.name].holds_private:
+            checker.report(
+                "J220",
+                f"a parameter of `{name}` is {named[each.name].word}",
+                each.value,
+                "parameters show in the trace, and in the name of the Option",
+                BUY_FIRST,
+            )
+    return function(f"c {name}")
+
+
+def _asked(  # noqa: PLR0917 - a clause each
+    checker: Checker, node: nodes.Call, name: str, given: list[World], named: dict[str, World], place: Place
+) -> World:
+    buys(checker, node.span, place, f"`{name}`")
+    asked = [
+        *zip(given, node.arguments, strict=True),
+        *((named[keyword.name], keyword.value) for keyword in node.keywords if keyword.name != EPSILON),
+    ]
+    if not given:  # the database may stand anywhere, by its name
+        database = first_parameter(checker, name)
+        asked.sort(key=lambda each: all(each[1] is not word.value for word in node.keywords if word.name == database))
+    questions = asked[1:]
+    for world, written in questions:
+        if world.holds_private:
+            checker.report(
+                "J220",
+                f"`{name}` is given {world.word}",
+                written,
+                "an Option is given a database first; what else it is asked is public",
+                BUY_FIRST,
+            )
+    if EPSILON in named:
+        budget(checker, named[EPSILON], next(keyword.value for keyword in node.keywords if keyword.name == EPSILON))
+    if asked and asked[0][0].is_private and "table" not in asked[0][0].kinds:
+        checker.report(
+            "J219",
+            f"`{name}` is given {asked[0][0].word} in place of a database",
+            asked[0][1].span,
+            "an Option answers from a database",
+            f"{name}(db)",
+        )
+    return evolve(PUBLIC, inside=PUBLIC)
+
+
+def binary(checker: Checker, node: nodes.BinaryOperation, place: Place) -> World:  # noqa: C901, PLR0911 - one case per kind
+    """The facts known of a sum, product and so on."""
+    left, right = checker.value(node.left, place), checker.value(node.right, place)
+    if not (left.is_private or right.is_private):
+        if node.operator in "+-|&" and (left.inside is not None or right.inside is not None):
+            return container([left.each(), right.each()] if node.operator in "+|" else [left.each()])
+        return evolve(PUBLIC, written=left.written or right.written)
+    if place.in_query:
+        checker.in_query(node.left if left.is_private else node.right)
+        return PUBLIC
+    for world, side in ((left, node.left), (right, node.right)):
+        if world.written:
+            checker.report(
+                "J207",
+                "a private value in a text",
+                node.left if left.is_private else node.right,
+                "whoever reads the text sees it without noise",
+                BUY_FIRST,
+            )
+            return PUBLIC
+        if "table" in world.kinds:
+            checker.report(
+                "J219",
+                "a database is computed with",
+                side,
+                "a database is not a number",
+                f"len({show_expression(side)}) is how many rows it has",
+                label="a database",
+            )
+            return NOTHING
+    both = left.is_private and right.is_private
+    why = None
+    if "score" in left.kinds | right.kinds:
+        why = "a score is to be picked by, and nothing else"
+        fix = "noisyMax(domain, utilities, epsilon)"
+    elif node.operator == "*" and both:
+        why = "a row changes the product by as much as the other value, which is private and has no small bound"
+        fix = "buy both, and multiply what comes out"
+    elif node.operator == "/" and right.is_private:
+        why = "where the divisor is small, one row can change the quotient without bound"
+        fix = "buy both, and divide what comes out"
+    elif node.operator in {"//", "%", "**", "|", "&"}:
+        why = "how far one row can change the result has no small bound"
+        fix = BUY_FIRST
+    if why is not None:
+        culprit = node if both else node.left if left.is_private else node.right
+        checker.report("J214", f"`{node.operator}` on a private value", culprit, why, fix)
+        return private("number")
+    return World(frozenset({"groups" if "groups" in left.kinds | right.kinds else "number"}))
+
+
+def unary(checker: Checker, node: nodes.UnaryOperation, place: Place) -> World:
+    """The facts known of a value with a sign."""
+    world = checker.value(node.operand, place)
+    if world.kinds & {"table", "score"}:
+        checker.report("J219", f"{world.word} is computed with", node, "it is not a number", BUY_FIRST, label="")
+        return PUBLIC
+    if place.in_query and world.is_private:
+        checker.in_query(node.operand)
+    return World(world.kinds)
+
+
+def index(checker: Checker, node: nodes.Index, place: Place) -> World:
+    """The facts known of an item."""
+    world, at = checker.value(node.value, place), checker.value(node.index, place)
+    if at.holds_private:
+        checker.report(
+            "J206", "a private value is an index", node.index, "which item it is shows it without noise", BUY_FIRST
+        )
+    if "table" in world.kinds and _is_test(node.index):
+        return private("table")  # meant as a part, and reported as such
+    if world.kinds & {"table", "number", "score"}:
+        checker.report(
+            "J206",
+            f"an item of {world.word}",
+            node.value,
+            "rows and private values are not looked into",
+            "ask for a part, D[region = v], or buy a number: {{ ... }}",
+        )
+        return PUBLIC
+    if "groups" in world.kinds:
+        return private("number")
+    if world.items is not None and isinstance(node.index, nodes.Number) and node.index.value.denominator == 1:
+        place_of = int(node.index.value)
+        if place_of < len(world.items):
+            return world.items[place_of]
+    return PUBLIC if world.inside is None else world.inside
+
+
+def _is_test(node: nodes.ExpressionNode) -> bool:
+    return any(isinstance(each, nodes.Comparison) and "==" in each.operators for each in nodes.walk(node))
+
+
+def attribute(checker: Checker, node: nodes.Attribute, place: Place) -> World:
+    """The facts known of a named part: facts about databases are public."""
+    world = checker.value(node.value, place)
+    if world.kinds & {"number", "groups", "score"}:
+        checker.report("J219", "a part of a private value", node, "it has no parts with names", BUY_FIRST)
+        return PUBLIC
+    if "table" in world.kinds:
+        if place.mode == "predict":
+            predict_looks(checker, node.span)
+        return container([PUBLIC]) if node.name in {"attributes", "label"} else PUBLIC
+    return PUBLIC if world.inside is None else world.inside.join(PUBLIC)
+
+
+def part(checker: Checker, node: nodes.Part, place: Place) -> World:
+    """The facts known of a part of a database."""
+    world = checker.value(node.table, place)
+    for condition in node.conditions:
+        inner = evolve(place, in_query=True)
+        value = checker.value(condition.value, place)
+        if not isinstance(condition.attribute, nodes.Name) or condition.attribute.name in place.names:
+            value = value.join(checker.value(condition.attribute, inner))
+        if value.holds_private:
+            checker.report(
+                "J206",
+                "a private value says which part",
+                condition.value,
+                "which rows are looked at next shows it without noise",
+                BUY_FIRST,
+            )
+    if "table" not in world.kinds and world.is_private:
+        checker.report("J219", "a part of a private value", node.table, "a database has parts", "D[region = v]")
+    if place.in_query and world.is_private:
+        checker.in_query(node)
+    return private("table")
+
+
+ON_ROWS = {
+    "mean": (
+        "a mean is a quotient, and where there are few rows, one of them moves it far",
+        "buy both: {{ select sum(age) from db }} and {{ select count() from db }}",
+    ),
+    "stddev": ("where there are few rows, one of them moves it far", "buy a sum, a sum of squares and a count"),
+    "max": ("one row can change it from any value to any other", "buy how many rows have each value, with groupby"),
+    "min": ("one row can change it from any value to any other", "buy how many rows have each value, with groupby"),
+}
+
+
+def select(checker: Checker, node: nodes.Select, place: Place) -> World:
+    """The facts known of a query."""
+    table = checker.value(node.table, place)
+    if place.in_query and table.is_private:
+        checker.in_query(node)
+        return PUBLIC
+    inner = evolve(place, in_query=True)
+    for child in (node.value, node.where, *node.groupby):
+        if child is not None and checker.value(child, inner).holds_private:
+            checker.in_query(child)
+    if table.is_private and "table" not in table.kinds:
+        checker.report("J219", f"a query of {table.word}", node.table, "rows are selected from a database", "from db")
+    columns = {each.name for each in nodes.walk(node.value) if isinstance(each, nodes.Name)} if node.value else set()
+    if node.aggregate in ON_ROWS and columns and "values" not in columns:
+        why, fix = ON_ROWS[node.aggregate]
+        checker.report("J215", f"`{node.aggregate}` of a column", node.aggregate_span, why, fix, label="")
+    return private("groups" if node.groupby else "number")
+
+
+def over(checker: Checker, node: nodes.Over, place: Place) -> World:
+    """The facts known of answers to queries."""
+    for each in (node.queries, node.cells):
+        if checker.value(each, place).holds_private:
+            checker.report(
+                "J217",
+                "an estimate of private values",
+                each,
+                "answers are shown as they are, so they are made of released numbers",
+                BUY_FIRST,
+            )
+    return PUBLIC
+
+
+def make_choice_maker(checker: Checker, node: nodes.MakeChoiceMaker, place: Place) -> World:
+    """The facts known of a choice maker."""
+    for child in (node.among, node.informed_by, node.trained_on, node.judged_by, node.spending):
+        if child is not None and checker.value(child, place).holds_private:
+            checker.report("J220", "a choice maker is given a private value", child, "it is learned in public", "db")
+    number = next((key for key, maker in enumerate(checker.makers) if maker is node), len(checker.makers))
+    if number == len(checker.makers):
+        checker.makers.append(node)
+    return function(f"m {number}")
+
+
+def choose(checker: Checker, node: nodes.Choose, place: Place) -> World:
+    """The facts known of a labelled choice."""
+    seen = node.informed_by
+    for each in seen.items if isinstance(seen, nodes.Set | nodes.List | nodes.Tuple) else (seen,) if seen else ():
+        if checker.value(each, place).holds_private:
+            checker.report(
+                "J201",
+                f"choice {node.label} looks at private data",
+                each,
+                "what a choice sees decides what runs next, so it shows in the output",
+                "buy a noisy count first and look at that: n = noisyCount(D, e / 2)",
+            )
+    among = node.among.items if isinstance(node.among, nodes.Set | nodes.List | nodes.Tuple) else ()
+    return joined(checker.value(each, place) for each in among)
+
+
+def _public(checker: Checker, node: nodes.ExpressionNode, place: Place) -> World:  # noqa: ARG001 - as all of these
+    return PUBLIC
+
+
+def _text(checker: Checker, node: nodes.String, place: Place) -> World:  # noqa: ARG001 - as all of these
+    return text()
+
+
+def _listed(checker: Checker, node: nodes.Tuple | nodes.List, place: Place) -> World:
+    return container([checker.value(item, place) for item in node.items], fixed=True)
+
+
+def _set(checker: Checker, node: nodes.Set, place: Place) -> World:
+    return container([checker.key(item, place) for item in node.items])
+
+
+def _dictionary(checker: Checker, node: nodes.Dict, place: Place) -> World:
+    for entry in node.entries:
+        checker.key(entry.key, place)
+    return mapping([checker.value(entry.value, place) for entry in node.entries])
+
+
+def _comparison(checker: Checker, node: nodes.Comparison, place: Place) -> World:
+    for each in (node.left, *node.rights):
+        world = checker.value(each, place)
+        if world.holds_private:
+            checker.decides(each, world, place)
+    return PUBLIC
+
+
+def _not(checker: Checker, node: nodes.Not, place: Place) -> World:
+    checker.truth(node.operand, place)
+    return PUBLIC
+
+
+def _boolean(checker: Checker, node: nodes.BooleanOperation, place: Place) -> World:
+    for operand in node.operands:
+        checker.truth(operand, place)
+    return PUBLIC
+
+
+def _conditional(checker: Checker, node: nodes.Conditional, place: Place) -> World:
+    checker.truth(node.condition, place)
+    return checker.value(node.then, place).join(checker.value(node.otherwise, place))
+
+
+def _name(checker: Checker, node: nodes.Name, place: Place) -> World:
+    name = node.name
+    if name in place.names:
+        world = place.names[name]
+    elif name in checker.globals:
+        world = checker.globals[name]
+    elif name == EPSILON:
+        world = PUBLIC
+    elif name in BUILTINS and not place.in_query:
+        world = function(f"b {name}")
+    else:
+        world = PUBLIC
+    return world
+
+
+def _comprehension(
+    checker: Checker, node: nodes.ListComprehension | nodes.SetComprehension | nodes.DictComprehension, place: Place
+) -> World:
+    inner = evolve(place, names=dict(place.names))
+    for clause in node.clauses:
+        store(checker, clause.target, checker.items(clause.iterable, inner), inner)
+        for condition in clause.conditions:
+            checker.truth(condition, inner)
+    if isinstance(node, nodes.DictComprehension):
+        checker.key(node.entry.key, inner)
+        return mapping([checker.value(node.entry.value, inner)])
+    if isinstance(node, nodes.SetComprehension):
+        return container([checker.key(node.element, inner)])
+    return container([checker.value(node.element, inner)])
+
+
+def _lambda(checker: Checker, node: nodes.Lambda, place: Place) -> World:
+    for parameter in node.parameters:
+        checker.public(
+            parameter.default,
+            place,
+            "J212",
+            "a private value is a default",
+            "a default is kept in the function, and goes where the function goes",
+            "pass it where the function is called",
+        )
+    own = {each.name for each in node.parameters}
+    for name in (each for each in nodes.walk(node.body) if isinstance(each, nodes.Name)):
+        world = place.names.get(name.name, PUBLIC) if name.name not in own else PUBLIC
+        if world.holds_private and name.name not in checker.globals:
+            checker.report(
+                "J209",
+                f"a lambda holds `{name.name}`, {world.word if world.is_private else 'which has private values'}",
+                name.span,
+                "a function can be passed anywhere, and would take the private value along",
+                f"give it as a parameter, or write def at the top of the program with a parameter {name.name}",
+            )
+    number = next((key for key, each in checker.lambdas.items() if each.node is node), len(checker.lambdas))
+    known = checker.lambdas.get(number)
+    around = merged([place.names] if known is None else [known.around, place.names])
+    if known is not None and around != known.around:
+        # It was called before with less known of what it holds.
+        checker.grown = True
+    checker.lambdas[number] = LambdaWorld(node, around)
+    return function(f"l {number}")
+
+
+RULES = GuardRules(
+    {
+        nodes.Name: _name,
+        nodes.Number: _public,
+        nodes.Percent: _public,
+        nodes.Constant: _public,
+        nodes.String: _text,
+        nodes.Tuple: _listed,
+        nodes.List: _listed,
+        nodes.Set: _set,
+        nodes.Dict: _dictionary,
+        nodes.ListComprehension: _comprehension,
+        nodes.SetComprehension: _comprehension,
+        nodes.DictComprehension: _comprehension,
+        nodes.BinaryOperation: binary,
+        nodes.UnaryOperation: unary,
+        nodes.Comparison: _comparison,
+        nodes.Not: _not,
+        nodes.BooleanOperation: _boolean,
+        nodes.Conditional: _conditional,
+        nodes.Lambda: _lambda,
+        nodes.Index: index,
+        nodes.Attribute: attribute,
+        nodes.Part: part,
+        nodes.Call: call,
+        nodes.Noised: noised,
+        nodes.Select: select,
+        nodes.Over: over,
+        nodes.MakeChoiceMaker: make_choice_maker,
+        nodes.Choose: choose,
+    },
+    call_with,
+)
+
+
+def check_worlds(module: nodes.Module) -> Iterator[Diagnostic]:
+    """Report private values that could be seen without noise."""
+    yield from checked_worlds(module).found.values()
+
+
+def checked_worlds(module: nodes.Module) -> Checker:
+    """The checker that went through everything in a program that may run."""
+    checker = Checker(module, RULES)
+    checker.settle(lambda: _check_program(checker))
+    return checker
+
+
+def check_entry(module: nodes.Module, entry: str, tables: Sequence[int] = (0,)) -> tuple[Diagnostic, ...]:
+    """The mistakes if this function is given databases in these places, and public values besides."""
+    checker = Checker(module, RULES)
+
+    def go() -> None:
+        checker.check_top()
+        definition = checker.functions.get(entry)
+        if definition is not None:
+            checker.check_root(definition, tables, "plain")
+
+    checker.settle(go)
+    return tuple(sorted(checker.found.values(), key=lambda each: each.span))
+
+
+def _check_program(checker: Checker) -> None:  # noqa: C901 - one case per kind
+    """Go through everything that may run."""
+    checker.check_top()
+    facts, judged = metafeatures(checker.module), judges(checker.module)
+    used = used_elsewhere(checker.module)
+    for statement in checker.module.body:
+        if isinstance(statement, nodes.ClassDefinition):
+            if (answer := statement.method("answer")) is not None:
+                checker.check_root(answer, [0], "plain")
+            if (predict := statement.method("predict")) is not None:
+                checker.check_root(predict, [], "predict")
+        elif isinstance(statement, nodes.FunctionDefinition):
+            if statement.is_option:
+                checker.check_root(statement, [0], "plain")
+            elif statement.name in facts:
+                checker.check_root(statement, [0], "metafeature")
+            elif statement.name in judged:
+                checker.check_root(statement, [], "plain")
+            elif statement.name not in used:
+                checker.check_root(statement, table_parameters(checker.module, statement), "plain")
+    for statement in checker.functions.values():
+        if statement.name not in checker.reached:
+            checker.check_root(statement, table_parameters(checker.module, statement), "plain", may_return=True)

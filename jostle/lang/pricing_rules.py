@@ -1,0 +1,558 @@
+"""What statements and each kind of expression are known to give, and spend, where a program is run without data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve, frozen
+
+from jostle.errors import Diagnostic, Span
+from jostle.lang import nodes
+from jostle.lang.accounts import Amount
+from jostle.lang.builtins import ALL, BUILTINS, EPSILON
+from jostle.lang.facts import (
+    NEVER,
+    UNKNOWN,
+    Callee,
+    Mapped,
+    Money,
+    Names,
+    Rows,
+    Some,
+    Unknown,
+    blurred,
+    combined,
+    either,
+    is_keyed,
+    is_plain,
+    kind_of,
+    truth_of,
+    whole,
+    whole_list,
+)
+from jostle.lang.library import DATABASE, library_options
+from jostle.lang.pricing import Pricer, PricingRules, Unpriceable, distinct, items, keyed
+from jostle.lang.pricing_private import (
+    GROUPS,
+    attribute,
+    binary,
+    bought,
+    index,
+    negated,
+    part,
+    released,
+)
+from jostle.lang.pricing_public import check_amount, check_compared, check_items, compared
+from jostle.lang.printer_expressions import show_expression
+from jostle.lang.scopes import defined_in, named_slot
+from jostle.lang.stops import Stop
+
+if TYPE_CHECKING:
+    from jostle.tables.schema import Schema
+
+__all__ = ["RULES"]
+
+
+OPTIONS = frozenset({"option", "library", "configured", "maker"})
+"""Kinds of what is called with a database, and spends what it is allotted."""
+
+
+def check_asked(pricer: Pricer, node: nodes.Call, callee: Callee, given: Sequence[Any], named: Names) -> None:
+    """Report parameters that an Option cannot have, and what stands in the place of a database or of queries."""
+    known = library_options().get(callee.name) if callee.kind in {"library", "configured"} else None
+    if callee.kind == "library" and known is not None and known.is_given_parameters(len(given), named):
+        for each in node.keywords:
+            if each.name in known.parameters and is_plain(named[each.name]):
+                try:
+                    known.parameter(each.name, named[each.name])
+                except Stop as mistake:
+                    found = Diagnostic(mistake.code, mistake.title, each.value.span, mistake.why, mistake.fix)
+                    pricer.report(found)
+        return
+    asked, handed = ((DATABASE,), ()) if known is None else (known.asked, known.handed)
+    places = dict(zip(asked, zip(given, node.arguments, strict=True), strict=False))
+    places |= {keyword.name: (named[keyword.name], keyword.value) for keyword in node.keywords}
+    for name, (value, written) in places.items():
+        if name in handed and value is None:
+            continue
+        if name in {DATABASE, *handed} and (is_plain(value) or isinstance(value, Callee)):
+            what, why, fix = name, f"{name} come from the caller", f"def answer({DATABASE}, {name}):"
+            if name == DATABASE:
+                what, why, fix = "a database", "an Option answers from one", f"{show_expression(node.function)}(db)"
+                if known is not None and known.parameters and callee.kind == "library":
+                    fix = f"write {known.head}; parameters go by name: {known.example}"
+            title = (
+                f"`{show_expression(node.function)}` is given {kind_of(value) or 'something else'} in place of {what}"
+            )
+            pricer.report(Diagnostic("J501", title, written.span, why, fix))
+
+
+Comprehension = nodes.ListComprehension | nodes.SetComprehension | nodes.DictComprehension
+
+
+@frozen(eq=False)
+class _Pair:
+    """A key and a value of a dictionary that is being made."""
+
+    key: Any
+    value: Any
+
+
+def comprehension(pricer: Pricer, node: Comprehension, names: Names) -> Any:
+    """The facts known of a list, a set or a dictionary that is made by `for`."""
+    found = _Making(pricer, node, dict(names)).go(0)
+    if isinstance(node, nodes.DictComprehension):
+        return _dictionary(found)
+    return distinct(found) if isinstance(node, nodes.SetComprehension) and isinstance(found, list) else found
+
+
+def _dictionary(found: list[Any] | Some | Unknown) -> Any:
+    if isinstance(found, Unknown):
+        pair = found.item if isinstance(found.item, _Pair) else _Pair(UNKNOWN, found.single)
+        return Mapped(evolve(found, item=pair.key), pair.value)
+    pairs = keyed([(each.key, each.value) for each in (found.items if isinstance(found, Some) else found)])
+    if isinstance(found, list):
+        return pairs
+    keys = Some(tuple(pairs)) if is_keyed(pairs) else Unknown(UNKNOWN, len(pairs))
+    return Mapped(keys, either(list(pairs.values()) or [UNKNOWN]), pairs if is_keyed(pairs) else None)
+
+
+@frozen
+class _Making:
+    pricer: Pricer
+    node: Comprehension
+    names: Names
+
+    def go(self, number: int) -> list[Any] | Some | Unknown:
+        """A list of what the clauses from this one on give, as far as it is known."""
+        if number == len(self.node.clauses):
+            return [self.element()]
+        clause = self.node.clauses[number]
+        iterated = self.pricer.value(clause.iterable, self.names)
+        check_items(self.pricer, clause.iterable.span, iterated)
+        listed = items(self.pricer, iterated)
+        if not isinstance(listed, Unknown):
+            return self.one_by_one(number, clause, listed)
+        more, loop = self.pricer.rounds(listed, lambda each: self.round(number, clause, each)[0])
+        if isinstance(more, Unknown):
+            size = more.count
+            return Unknown(more.item, None if None in {listed.count, size} else (listed.count or 0) * (size or 0))
+        made = list(more.items) if isinstance(more, Some) else more
+        if not made:
+            return []
+        if len(made) == 1:
+            return Unknown(made[0], listed.count, loop)
+        count = None if listed.count is None else listed.count * len(made)
+        return Unknown(_together(made), count)
+
+    def element(self) -> Any:
+        if isinstance(self.node, nodes.DictComprehension):
+            entry = self.node.entry
+            return _Pair(self.pricer.value(entry.key, self.names), self.pricer.value(entry.value, self.names))
+        return self.pricer.value(self.node.element, self.names)
+
+    def round(self, number: int, clause: nodes.ComprehensionClause, each: Any) -> tuple[Any, bool]:
+        """The value of a round, and whether it gives it in any case."""
+        self.pricer.store(clause.target, each, self.names)
+        tests = [truth_of(self.pricer.value(test, self.names)) for test in clause.conditions]
+        if False in tests:
+            return [], True
+        return self.go(number + 1), all(test is True for test in tests)
+
+    def one_by_one(
+        self, number: int, clause: nodes.ComprehensionClause, listed: list[Any] | Some
+    ) -> list[Any] | Some | Unknown:
+        """The value for items that are known."""
+        certain = isinstance(listed, list)
+        rounds = [self.round(number, clause, each) for each in (listed.items if isinstance(listed, Some) else listed)]
+        if any(isinstance(more, Unknown) for more, _ in rounds):
+            parts = [_as_unknown(more) for more, _ in rounds]
+            counts = [part.count for part in parts]
+            count = None if None in counts else sum(each for each in counts if each is not None)
+            return Unknown(_together([part.single for part in parts]), count)
+        made = [one for more, _ in rounds for one in (more.items if isinstance(more, Some) else more)]
+        certain = certain and all(isinstance(more, list) and sure for more, sure in rounds)
+        return made if certain else Some(tuple(made))
+
+
+def _as_unknown(more: Any) -> Unknown:
+    if isinstance(more, Unknown):
+        return more
+    made = list(more.items) if isinstance(more, Some) else more
+    return Unknown(_together(made), len(made))
+
+
+def _together(made: Sequence[Any]) -> Any:
+    """The facts known of each of several items."""
+    if not made:
+        return UNKNOWN
+    if all(isinstance(each, _Pair) for each in made):
+        return _Pair(either([each.key for each in made]), either([each.value for each in made]))
+    return either(made)
+
+
+def call(pricer: Pricer, node: nodes.Call, names: Names) -> Any:
+    """The facts known of what a call gives."""
+    callee = pricer.value(node.function, names)
+    given = [pricer.value(argument, names) for argument in node.arguments]
+    named = {keyword.name: pricer.value(keyword.value, names) for keyword in node.keywords}
+    if isinstance(callee, Callee) and callee.kind in OPTIONS:
+        check_asked(pricer, node, callee, given, named)
+    if pricer.schema is not None and isinstance(callee, Callee) and callee.kind in {*OPTIONS, "several"}:
+        from jostle.lang.pricing_queries import check_suited  # noqa: PLC0415 - Options are asked where a schema is known
+
+        check_suited(pricer, node, callee, given, named)
+    return called(pricer, node.span, callee, given, named)
+
+
+def called(pricer: Pricer, span: Span, callee: Any, given: list[Any], named: Names) -> Any:  # noqa: PLR0911 - one per kind
+    if not isinstance(callee, Callee):
+        return _not_called(pricer, span, callee, [*given, *named.values()])
+    if callee.kind == "several":
+        return pricer.branches([partial(called, pricer, span, each, given, named) for each in callee.several])
+    if callee.kind == "function":
+        return pricer.called(callee.name, given, named, span)
+    if callee.kind == "lambda" and callee.node is not None:
+        return _called_lambda(pricer, span, callee.node, callee.names, given, named)
+    if callee.kind in OPTIONS:
+        if callee.kind == "library" and library_options()[callee.name].is_given_parameters(len(given), named):
+            return Callee("configured", callee.name, names=named)
+        amount = named.get(EPSILON, ALL)
+        check_amount(pricer, span, amount)
+        pricer.charge_for([*given, *named.values()], amount, span)
+        return UNKNOWN
+    builtin = BUILTINS[callee.name]
+    return builtin.knows(pricer, span, builtin, builtin.in_order(given, named, None))
+
+
+def _not_called(pricer: Pricer, span: Span, value: Any, given: list[Any]) -> Any:
+    """Report a value that is called and is no function; one that is not known may be one."""
+    private = combined(given).accounts
+    if is_plain(value) and not private:
+        title = f"{kind_of(value)} is called"
+        pricer.report(Diagnostic("J501", title, span, "functions and Options are called", "name a function"))
+    elif private and not is_plain(value):
+        raise Unpriceable("which function is called depends on a released number")
+    return UNKNOWN
+
+
+def _called_lambda(  # noqa: PLR0917 - as it is called
+    pricer: Pricer, span: Span, node: nodes.Lambda, around: Names, given: list[Any], named: Names
+) -> Any:
+    values = {
+        parameter.name: UNKNOWN if parameter.default is None else pricer.value(parameter.default, around)
+        for parameter in node.parameters
+    }
+    values |= dict(zip(list(values), given, strict=False))
+    values |= {name: value for name, value in named.items() if name in values}
+    with pricer.deeper(span):
+        return pricer.value(node.body, {**around, **values})
+
+
+def noised(pricer: Pricer, node: nodes.Noised, names: Names) -> Any:
+    """The facts known of a bought value."""
+    value = pricer.value(node.value, names)
+    if isinstance(node.spending, nodes.Percent):
+        amount: Any = Money(Amount(node.spending.share))
+    elif node.spending is not None:
+        amount = pricer.value(node.spending, names)
+    else:
+        amount = ALL
+    bought(pricer, node.value.span, value)
+    check_amount(pricer, node.span, amount, "spending")
+    pricer.charge_for(value, amount, node.span if node.spending is None else node.spending.span)
+    return released(value)
+
+
+def over(pricer: Pricer, node: nodes.Over, names: Names) -> Any:
+    """The facts known of answers to queries."""
+    for each in (node.queries, node.cells):
+        pricer.value(each, names)
+    return Unknown(kind="answers to queries")
+
+
+def choose(pricer: Pricer, node: nodes.Choose, names: Names) -> Any:
+    """The facts known of what is chosen."""
+    if node.informed_by is not None:
+        pricer.value(node.informed_by, names)
+    among = node.among.items if isinstance(node.among, nodes.Set | nodes.List | nodes.Tuple) else ()
+    return either([pricer.value(each, names) for each in among]) if among else UNKNOWN
+
+
+Then = Callable[[Names], Any]
+"""What comes after some statements."""
+
+
+def run(pricer: Pricer, body: Sequence[nodes.Statement], names: Names, then: Then | None = None) -> Any:
+    """Run statements, and what comes after them; return what is known of what they return, or NEVER."""
+    with pricer.levels:
+        for place, statement in enumerate(body):
+            pricer.step()
+            match statement:
+                case nodes.Assign():
+                    pricer.store(statement.target, pricer.value(statement.value, names), names)
+                case nodes.ExpressionStatement():
+                    pricer.value(statement.value, names)
+                case nodes.Return():
+                    return None if statement.value is None else pricer.value(statement.value, names)
+                case nodes.If() if _returns(statement):
+                    rest = body[place + 1 :]
+                    ways = _ways(pricer, statement, names)
+                    return pricer.branches([partial(_way, pricer, way, rest, names, then) for way in ways])
+                case nodes.If():
+                    _if(pricer, statement, names)
+                case nodes.For():
+                    found = _for(pricer, statement, names)
+                    if found is not NEVER:
+                        # Whether it returned from inside is not known; going on spends no less.
+                        return either([found, run(pricer, body[place + 1 :], names, then)])
+        return NEVER if then is None else then(names)
+
+
+def _way(
+    pricer: Pricer, body: Sequence[nodes.Statement], rest: Sequence[nodes.Statement], names: Names, then: Then | None
+) -> Any:
+    """Run one branch, and all that comes after it, with variables of their own."""
+    return run(pricer, body, dict(names), lambda inner: run(pricer, rest, inner, then))
+
+
+def _ways(pricer: Pricer, statement: nodes.If, names: Names) -> list[tuple[nodes.Statement, ...]]:
+    """The branches that may be run."""
+    ways: list[tuple[nodes.Statement, ...]] = []
+    for branch in statement.branches:
+        holds = True if branch.condition is None else truth_of(pricer.value(branch.condition, names))
+        if holds is False:
+            continue
+        ways.append(branch.body)
+        if holds is True:
+            return ways
+    return [*ways, ()]
+
+
+def _if(pricer: Pricer, statement: nodes.If, names: Names) -> None:
+    """Run branches that return nothing, and go on with what is known after any of them."""
+    ways = _ways(pricer, statement, names)
+    if len(ways) == 1:
+        run(pricer, ways[0], names)
+        return
+
+    _either_way(pricer, [partial(run, pricer, body) for body in ways], names)
+
+
+def _either_way(pricer: Pricer, ways: Sequence[Callable[[Names], Any]], names: Names) -> None:
+    """Go each of several ways, and go on with what is known after any of them."""
+
+    def way(go: Callable[[Names], Any]) -> Any:
+        inner = dict(names)
+        go(inner)
+        return [inner]
+
+    before = dict(names)
+    ends = pricer.branches([partial(way, go) for go in ways], merge=False)
+    for name in dict.fromkeys(key for (end,) in ends for key in end):
+        known = [end[name] for (end,) in ends if name in end]
+        same = name in before and all(each is before[name] for each in known)
+        names[name] = before[name] if same else either(known)
+
+
+def _for(pricer: Pricer, statement: nodes.For, names: Names) -> Any:
+    """Run a loop; return what it may return from inside, or NEVER."""
+    iterated = pricer.value(statement.iterable, names)
+    check_items(pricer, statement.iterable.span, iterated)
+    listed = items(pricer, iterated)
+    if isinstance(listed, list) and not _returns(statement):
+        for each in listed:
+            pricer.store(statement.target, each, names)
+            run(pricer, statement.body, names)
+        return NEVER
+    if isinstance(listed, Some) and not _returns(statement):
+        for each in listed.items:
+            _either_way(pricer, [partial(_round, pricer, statement, each), lambda _: None], names)
+        return NEVER
+    changed = {name for name, _, _ in defined_in(statement.body)}
+
+    def blur() -> None:
+        for name in changed & set(names):
+            names[name] = blurred(names[name])
+
+    def once(each: Any) -> Any:
+        blur()
+        pricer.store(statement.target, each, names)
+        found = run(pricer, statement.body, names)
+        blur()
+        return found
+
+    return pricer.rounds(listed if isinstance(listed, Unknown) else whole_list(listed), once)[0]
+
+
+def _round(pricer: Pricer, statement: nodes.For, each: Any, names: Names) -> None:
+    """Run a loop's body for one item."""
+    pricer.store(statement.target, each, names)
+    run(pricer, statement.body, names)
+
+
+def _returns(statement: nodes.Statement) -> bool:
+    return any(isinstance(each, nodes.Return) for each in nodes.walk(statement))
+
+
+def _name(pricer: Pricer, node: nodes.Name, names: Names) -> Any:
+    name = node.name
+    if name in names:
+        return names[name]
+    if name in pricer.globals:
+        return pricer.globals[name]
+    if name == EPSILON:
+        return ALL
+    if name in BUILTINS:
+        return Callee("builtin", name)
+    return name if name in pricer.symbols else UNKNOWN
+
+
+def _listed(pricer: Pricer, node: nodes.Tuple | nodes.List, names: Names) -> Any:
+    return [pricer.value(item, names) for item in node.items]
+
+
+def _set(pricer: Pricer, node: nodes.Set, names: Names) -> Any:
+    return distinct([pricer.value(item, names) for item in node.items])
+
+
+def _entries(pricer: Pricer, node: nodes.Dict, names: Names) -> Any:
+    return keyed([(pricer.value(entry.key, names), pricer.value(entry.value, names)) for entry in node.entries])
+
+
+def _binary(pricer: Pricer, node: nodes.BinaryOperation, names: Names) -> Any:
+    return binary(pricer, node, pricer.value(node.left, names), pricer.value(node.right, names))
+
+
+def _unary(pricer: Pricer, node: nodes.UnaryOperation, names: Names) -> Any:
+    found = pricer.value(node.operand, names)
+    return negated(pricer, node, found) if node.operator == "-" else found
+
+
+def _not(pricer: Pricer, node: nodes.Not, names: Names) -> Any:
+    found = truth_of(pricer.value(node.operand, names))
+    return not found if isinstance(found, bool) else UNKNOWN
+
+
+def _make_choice_maker(pricer: Pricer, node: nodes.MakeChoiceMaker, names: Names) -> Any:
+    among = node.among.items if isinstance(node.among, nodes.Set | nodes.List | nodes.Tuple) else ()
+    for each in nodes.children(node):
+        if isinstance(each, nodes.ExpressionNode) and not (among and each is node.among):
+            pricer.value(each, names)
+    return Callee("maker", "choice", several=tuple(pricer.value(each, names) for each in among))
+
+
+def _comparison(pricer: Pricer, node: nodes.Comparison, names: Names) -> Any:
+    left, left_node = pricer.value(node.left, names), node.left
+    result: Any = True
+    for operator, right_node in zip(node.operators, node.rights, strict=True):
+        right = pricer.value(right_node, names)
+        one, other = _named(left_node, left, names), _named(right_node, right, names)
+        if one is None and other is None:
+            check_compared(pricer, node.span, operator, left, right)
+            holds = compared(operator, left, right)
+        else:
+            from jostle.lang.pricing_schema import compared_by_name  # noqa: PLC0415 - only with a schema
+
+            holds = compared_by_name(operator, left, right, one, other)
+        if holds is False:
+            return False
+        if holds is UNKNOWN:
+            result = UNKNOWN
+        left, left_node = right, right_node
+    return result
+
+
+def _named(node: nodes.ExpressionNode, value: Any, names: Names) -> Any:
+    """The names of a column's value, where an expression is a column and stands in a query; or None."""
+    known = names.get(named_slot(node.name)) if isinstance(node, nodes.Name) else None
+    return known if known is not None and known.value is value else None
+
+
+def _boolean(pricer: Pricer, node: nodes.BooleanOperation, names: Names) -> Any:
+    decisive = node.operator == "or"
+    result: Any = not decisive
+    for operand in node.operands:
+        found = truth_of(pricer.value(operand, names))
+        if found is decisive:
+            return decisive
+        if not isinstance(found, bool):
+            result = UNKNOWN
+    return result
+
+
+def _conditional(pricer: Pricer, node: nodes.Conditional, names: Names) -> Any:
+    test = truth_of(pricer.value(node.condition, names))
+    if test is True:
+        return pricer.value(node.then, names)
+    if test is False:
+        return pricer.value(node.otherwise, names)
+    return pricer.branches([lambda: pricer.value(node.then, names), lambda: pricer.value(node.otherwise, names)])
+
+
+def _select(pricer: Pricer, node: nodes.Select, names: Names) -> Any:
+    """The facts known of a query."""
+    table = pricer.value(node.table, names)
+    found = combined([table])
+    if not isinstance(table, Rows) or table.table is None:
+        kind = (
+            GROUPS
+            if node.groupby
+            else "a private count"
+            if node.aggregate in {"count", "persons"}
+            else "a private number"
+        )
+        # A row is in one group, and in one cell.
+        return evolve(found, moves=Fraction(1) if node.aggregate in {"count", "persons"} else None, kind=kind)
+    from jostle.lang.pricing_queries import described  # noqa: PLC0415 - only with a schema
+
+    return evolve(found, number=described(pricer, node, names, table.table))
+
+
+def _table(schema: Schema) -> Any:
+    from jostle.lang.pricing_schema import table_of  # noqa: PLC0415 - without a schema, no library of numbers is loaded
+
+    return table_of(schema)
+
+
+RULES = PricingRules(
+    {
+        nodes.Name: _name,
+        nodes.Number: lambda _, node, __: whole(node.value),
+        nodes.Percent: lambda _, node, __: node.share,
+        nodes.String: lambda _, node, __: node.value,
+        nodes.Constant: lambda _, node, __: node.value,
+        nodes.Tuple: _listed,
+        nodes.List: _listed,
+        nodes.Set: _set,
+        nodes.Dict: _entries,
+        nodes.ListComprehension: comprehension,
+        nodes.SetComprehension: comprehension,
+        nodes.DictComprehension: comprehension,
+        nodes.BinaryOperation: _binary,
+        nodes.UnaryOperation: _unary,
+        nodes.Comparison: _comparison,
+        nodes.Not: _not,
+        nodes.BooleanOperation: _boolean,
+        nodes.Conditional: _conditional,
+        nodes.Attribute: lambda pricer, node, names: attribute(pricer, node, pricer.value(node.value, names)),
+        nodes.Index: lambda pricer, node, names: index(
+            pricer, node, pricer.value(node.value, names), pricer.value(node.index, names)
+        ),
+        nodes.Part: part,
+        nodes.Lambda: lambda _, node, names: Callee("lambda", node=node, names=dict(names)),
+        nodes.Call: call,
+        nodes.Noised: noised,
+        nodes.Select: _select,
+        nodes.Choose: choose,
+        nodes.MakeChoiceMaker: _make_choice_maker,
+        nodes.Over: over,
+    },
+    run,
+    called,
+    {each.name: each.takes for each in BUILTINS.values() if each.takes is not None},
+    _table,
+)
