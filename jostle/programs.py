@@ -94,7 +94,7 @@ def _no_maker(path: Path) -> ChoiceError:
 def _chooses(loaded: Any, entry: str | None, path: Path) -> Labelled | None:
     """The functions that make labelled choices; None where nobody named them and nothing does."""
     if not isinstance(loaded, Mapping):
-        from jostle.lang.labelled import labelled  # noqa: PLC0415 - for programs in the language only
+        from jostle.lang.makers import labelled  # noqa: PLC0415 - for programs in the language only
         from jostle.lang.program_options import labels_in  # noqa: PLC0415 - as above
 
         if entry is None and (loaded.entry is None or not labels_in(loaded, loaded.entry)):

@@ -16,7 +16,7 @@ from jostle.files.kinds import writing
 from jostle.interrupts import interrupts_ignored
 
 if TYPE_CHECKING:
-    from jostle.lang.outcomes import Outcome
+    from jostle.lang.running import Outcome
     from jostle.tables.queries import OwnQuery
 
 
@@ -192,7 +192,7 @@ def vault_of(data: Path | None, vault: Path | None, *, no_vault: bool) -> Path |
 
 def _not_written(answer: Any, out: Path) -> JostleError | None:
     """Write an answer to a file, and return why that cannot be, if it cannot."""
-    from jostle.lang.answers import write_answer
+    from jostle.lang.running import write_answer
 
     try:
         write_answer(answer, out)
@@ -204,7 +204,7 @@ def _not_written(answer: Any, out: Path) -> JostleError | None:
 
 def _not_reported(done: Outcome, page: Path) -> JostleError | None:
     """Write a page about a run, and return why that cannot be, if it cannot."""
-    from jostle.lang.answers import as_markup
+    from jostle.lang.running import as_markup
     from jostle.markup import pre
     from jostle.trace.page import whole_page
 
@@ -250,7 +250,7 @@ def _tell_owner(note: str) -> None:
 
 def _check_ending(out: Path) -> None:
     """Refuse an ending that no answer is written to, before it is paid for."""
-    from jostle.lang.answers import ENDINGS
+    from jostle.lang.running import ENDINGS
 
     if out.suffix.lower() not in ENDINGS:
         raise ChoiceError(

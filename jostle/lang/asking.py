@@ -11,8 +11,7 @@ from typing import Any
 from jostle.errors import JostleError
 from jostle.lang.arithmetic import fraction, kind_of
 from jostle.lang.builtins import EPSILON
-from jostle.lang.frames import Frame
-from jostle.lang.functions import bound
+from jostle.lang.frames import Frame, bound
 from jostle.lang.library import DATABASE, LibraryOption, library_options
 from jostle.lang.program_options import ProgramOption
 from jostle.lang.stops import Stop, broken_off

@@ -14,7 +14,7 @@ from attrs import frozen
 from jostle.errors import Diagnostic, Source
 from jostle.lang import nodes
 from jostle.lang.choices import check_choices
-from jostle.lang.deep import TooDeepError, deep_enough
+from jostle.lang.extents import TooDeepError, deep_enough
 from jostle.lang.guard_rules import check_worlds
 from jostle.lang.lexer import MOST_MISTAKES
 from jostle.lang.names import check_names

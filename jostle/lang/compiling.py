@@ -6,40 +6,25 @@ gives, how many values a call has. A mistake is given its place where it is caug
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from attrs import define
 
 from jostle.errors import ProgramError, Source, Span
-from jostle.lang import (
-    compiling_calls,
-    compiling_choices,
-    compiling_collections,
-    compiling_operators,
-    compiling_tables,
-    nodes,
-)
+from jostle.lang import nodes
 from jostle.lang.asked_once import once_in
 from jostle.lang.builtins import BUILTINS, EPSILON
 from jostle.lang.folding import UNKNOWN, folded
-from jostle.lang.frames import Frame
+from jostle.lang.frames import NOTHING, Frame, Go, Scope, constant, handed_on
 from jostle.lang.listing import items, truth
 from jostle.lang.scopes import defined_in, target_names
-from jostle.lang.slots import NOTHING, Go, Scope, constant, handed_on
 from jostle.lang.stops import MISTAKES, Stop, placed
 
 __all__ = ["Compiler", "Scope"]
 
 Kind = Callable[["Compiler", Any, Scope], Go]
-KINDS: dict[type, Kind] = {
-    **compiling_calls.KINDS,
-    **compiling_collections.KINDS,
-    **compiling_operators.KINDS,
-    **compiling_tables.KINDS,
-    **compiling_choices.KINDS,
-}
-"""What makes a function of an expression, by its kind; names and constants beside."""
+"""Makes a step of an expression of one kind."""
 TRUTHS = (nodes.Comparison, nodes.Not, nodes.BooleanOperation)
 """Expressions that give True or False, and nothing else."""
 
@@ -49,6 +34,8 @@ class Compiler:
     """Makes functions of the nodes of one program."""
 
     source: Source
+    kinds: Mapping[type[nodes.Node], Kind]
+    """What makes a step of each kind of expression; names and constants beside."""
     globals: dict[str, Any]
     """The values of the program's own names, as far as it has run."""
     own: frozenset[str]
@@ -237,12 +224,12 @@ class Compiler:
             case nodes.String() | nodes.Constant():
                 return constant(node.value)
             case nodes.MakeChoiceMaker():
-                return compiling_choices.make_choice_maker(self, node, scope, label)
+                return self.kinds[nodes.MakeChoiceMaker](self, (node, label), scope)
             case _:
                 known = folded(node, scope, self.own)
                 if known is not UNKNOWN:
                     return constant(known)
-                kind = KINDS.get(type(node))
+                kind = self.kinds.get(type(node))
                 if kind is None:
                     raise self.placed(
                         Stop("J901", "this does not run yet", "a mistake of ours", "report it"), node.span

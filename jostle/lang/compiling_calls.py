@@ -5,25 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jostle.errors import Span
 from jostle.lang import nodes
+from jostle.lang.compiling import Compiler
+from jostle.lang.compiling_collections import VALUES
 from jostle.lang.arithmetic import kind_of
 from jostle.lang.asking import called
 from jostle.lang.builtins import BUILTINS, KEEPING, Builtin
 from jostle.lang.compiling_collections import LambdaValue
-from jostle.lang.frames import Frame
-from jostle.lang.functions import Function
-from jostle.lang.operations import BUYING, operated
-from jostle.lang.plain_operations import PLAIN
-from jostle.lang.slots import Go, Scope, text_of
+from jostle.lang.frames import Frame, Function, Go, Scope, text_of
+from jostle.lang.operations import BUYING, PLAIN, operated
 from jostle.lang.stops import MISTAKES, Stop
 from jostle.lang.values import TableValue
 from jostle.options.base import Option
 
-if TYPE_CHECKING:
-    from jostle.lang.compiling import Compiler
 
 __all__ = ["KINDS", "apply"]
 
@@ -170,5 +167,15 @@ def _of_variables(
     return run
 
 
-KINDS: dict[type, Callable[..., Go]] = {nodes.Call: call}
-"""What makes a function of a call."""
+KINDS: dict[type[nodes.Node], Callable[..., Go]] = {
+    **VALUES,
+    nodes.Attribute: attribute,
+    nodes.Part: part,
+    nodes.Select: select,
+    nodes.Noised: noised,
+    nodes.Call: call,
+    nodes.MakeChoiceMaker: make_choice_maker,
+    nodes.Choose: choose,
+    nodes.Over: over,
+}
+"""What makes a step of each kind of expression."""

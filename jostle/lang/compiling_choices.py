@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jostle.lang import nodes
+from jostle.lang.compiling import Compiler
 from jostle.lang.arithmetic import fraction
-from jostle.lang.frames import Frame
+from jostle.lang.frames import Frame, Go, Scope, text_of
 from jostle.lang.listing import items
-from jostle.lang.slots import Go, Scope, text_of
-
-if TYPE_CHECKING:
-    from jostle.lang.compiling import Compiler
-
-__all__ = ["KINDS", "make_choice_maker"]
 
 
-def make_choice_maker(compiler: Compiler, node: nodes.MakeChoiceMaker, scope: Scope, label: str = "") -> Go:
-    """A step that makes a choice maker."""
+__all__ = ["make_choice_maker"]
+
+
+def make_choice_maker(compiler: Compiler, named: tuple[nodes.MakeChoiceMaker, str], scope: Scope) -> Go:
+    """A step that makes a choice maker, by the name that it is given."""
+    node, label = named
     among = compiler.expression(node.among, scope)
     looked_at = None if node.informed_by is None else compiler.expression(node.informed_by, scope)
     trained = None if node.trained_on is None else compiler.expression(node.trained_on, scope)
@@ -76,16 +75,8 @@ def over(compiler: Compiler, node: nodes.Over, scope: Scope) -> Go:
     queries, cells = compiler.expression(node.queries, scope), compiler.expression(node.cells, scope)
 
     def run(frame: Frame) -> Any:
-        from jostle.lang.estimates import estimate_of  # noqa: PLC0415 - needs the histograms
+        from jostle.lang.operations import estimate_of  # noqa: PLC0415 - needs the histograms
 
         return estimate_of(queries(frame), items(cells(frame), "an estimate"))
 
     return compiler.guarded(run, node.span)
-
-
-KINDS: dict[type, Callable[..., Go]] = {
-    nodes.MakeChoiceMaker: make_choice_maker,
-    nodes.Choose: choose,
-    nodes.Over: over,
-}
-"""What makes a function of each kind of expression."""

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import define
 
 from jostle.errors import Span
 from jostle.lang import nodes
+from jostle.lang.compiling import Compiler
 from jostle.lang.builtins import KEEPING
 from jostle.lang.extents import MOST_ITEMS, held
-from jostle.lang.frames import Frame
-from jostle.lang.functions import bound
+from jostle.lang.frames import Frame, Go, Scope, bound
+from jostle.lang.operations import PLAIN
 from jostle.lang.operators import distinct, hashable, item_of
-from jostle.lang.plain_operations import PLAIN
 from jostle.lang.scopes import target_names
-from jostle.lang.slots import Go, Scope
 from jostle.lang.stops import MISTAKES, Stop
 
-if TYPE_CHECKING:
-    from jostle.lang.compiling import Compiler
 
-__all__ = ["KINDS", "LambdaValue"]
+__all__ = ["VALUES", "LambdaValue"]
 
 Comprehension = nodes.ListComprehension | nodes.SetComprehension | nodes.DictComprehension
 
@@ -238,7 +235,7 @@ class LambdaValue:
         return self.body(Frame(caller.program, names, self.frame.epsilon, caller.depth + 1))
 
 
-KINDS: dict[type, Callable[..., Go]] = {
+VALUES: dict[type[nodes.Node], Callable[..., Go]] = {
     nodes.List: listed,
     nodes.Set: listed,
     nodes.Tuple: listed,
@@ -248,5 +245,11 @@ KINDS: dict[type, Callable[..., Go]] = {
     nodes.DictComprehension: comprehension,
     nodes.Index: index,
     nodes.Lambda: function,
+    nodes.BinaryOperation: binary,
+    nodes.UnaryOperation: unary,
+    nodes.Comparison: comparison,
+    nodes.Not: opposite,
+    nodes.BooleanOperation: boolean,
+    nodes.Conditional: conditional,
 }
-"""What makes a function of each kind of expression."""
+"""What makes a step of each kind of expression that asks no table."""

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jostle.lang import nodes
+from jostle.lang.compiling import Compiler
 from jostle.lang.arithmetic import BINARY, negated
 from jostle.lang.folding import UNKNOWN, folded
-from jostle.lang.frames import Frame
+from jostle.lang.frames import Frame, Go, Scope
 from jostle.lang.operators import COMPARE, named_alike
 from jostle.lang.scopes import named_slot
-from jostle.lang.slots import Go, Scope
 from jostle.lang.stops import MISTAKES
 
-if TYPE_CHECKING:
-    from jostle.lang.compiling import Compiler
 
-__all__ = ["KINDS"]
+__all__ = []
 
 
 def binary(compiler: Compiler, node: nodes.BinaryOperation, scope: Scope) -> Go:
@@ -76,7 +74,7 @@ def comparison(compiler: Compiler, node: nodes.Comparison, scope: Scope) -> Go:
         for operator, right in zip(node.operators, node.rights, strict=True)
     ]
     if scope.columns is not None:
-        return compiler.guarded(_of_columns(node, scope, [first, *(right for _, right in steps)]), span)
+        return compiler.guarded(_compared_by_name(node, scope, [first, *(right for _, right in steps)]), span)
     if len(steps) == 1:
         return _compared_once(compiler, node, scope, first, *steps[0])
 
@@ -116,7 +114,7 @@ def _compared_once(  # noqa: PLR0917 - as it is called
     return run
 
 
-def _of_columns(node: nodes.Comparison, scope: Scope, sides: list[Go]) -> Callable[[Frame], bool]:
+def _compared_by_name(node: nodes.Comparison, scope: Scope, sides: list[Go]) -> Callable[[Frame], bool]:
     """Whether values compare as written, where a column is equal to whatever its value is called."""
     slots = [_named_slot(each, scope) for each in (node.left, *node.rights)]
 
@@ -165,14 +163,3 @@ def conditional(compiler: Compiler, node: nodes.Conditional, scope: Scope) -> Go
     test = compiler.condition(node.condition, scope)
     then, other = compiler.expression(node.then, scope), compiler.expression(node.otherwise, scope)
     return lambda frame: then(frame) if test(frame) else other(frame)
-
-
-KINDS: dict[type, Callable[..., Go]] = {
-    nodes.BinaryOperation: binary,
-    nodes.UnaryOperation: unary,
-    nodes.Comparison: comparison,
-    nodes.Not: opposite,
-    nodes.BooleanOperation: boolean,
-    nodes.Conditional: conditional,
-}
-"""What makes a function of each kind of expression."""

@@ -6,31 +6,31 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from itertools import product
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from jostle.lang import nodes
+from jostle.lang.compiling import Compiler
 from jostle.lang.arithmetic import fraction, kind_of, plain_number
-from jostle.lang.frames import Frame
+from jostle.lang.frames import Frame, Go, Scope, constant, text_of
 from jostle.lang.lowering import OfColumns, Query, lower
 from jostle.lang.operators import fact_of
 from jostle.lang.scopes import named_slot
-from jostle.lang.slots import Go, Scope, constant, text_of
 from jostle.lang.stops import MISTAKES, Stop
-from jostle.lang.value_names import Axis, ByGroup, OneValue
 from jostle.lang.values import (
+    Axis,
+    ByGroup,
     KnownAttribute,
+    OneValue,
     PrivateNumber,
     TableValue,
     no_column,
     numbered,
 )
 
-if TYPE_CHECKING:
-    from jostle.lang.compiling import Compiler
 
-__all__ = ["KINDS"]
+__all__ = []
 
 
 # Facts and parts
@@ -203,12 +203,3 @@ def _plain(numbers: Any, groups: tuple[Axis, ...]) -> Any:
 
 def _short(number: float) -> Any:
     return plain_number(Fraction(number)) if number.is_integer() else number
-
-
-KINDS: dict[type, Callable[..., Go]] = {
-    nodes.Attribute: attribute,
-    nodes.Part: part,
-    nodes.Select: select,
-    nodes.Noised: noised,
-}
-"""What makes a function of each kind of expression."""

@@ -14,12 +14,11 @@ from attrs import frozen
 
 from jostle.lang import nodes
 from jostle.lang.accounts import Amount
-from jostle.lang.deep import TooDeepError, deep_enough
+from jostle.lang.extents import TooDeepError, deep_enough
 from jostle.lang.facts import World, kind_of, moves_of
 from jostle.lang.guard_rules import checked_worlds
 from jostle.lang.price import price_of
-from jostle.lang.roots import Root, roots
-from jostle.lang.tables_used import table_parameters
+from jostle.lang.roots import Root, roots, table_parameters
 
 if TYPE_CHECKING:
     from jostle.errors import Span

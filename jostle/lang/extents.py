@@ -1,19 +1,37 @@
-"""How deep and how large values are: bounded where they are made, so that whatever goes through one comes to its end.
+"""How deep and how large values are, and how deep calls go: bounded, so that whatever goes through them ends.
 
 What a program makes of lists, tuples and dictionaries carries its extent, so that measuring what holds it looks at
-its items alone. A value that is in another one twice counts twice, as it is shown, compared and written.
+its items alone. A value that is in another one twice counts twice, as it is shown, compared and written. What is too
+deep is said by the language's own bounds, which are the same in every Python: `MOST_CALLS` of a program that runs,
+`Levels` of passes. Python's own bound is put beyond them, and is never met.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from itertools import chain
 from typing import Any, NamedTuple
 
+from attrs import define
+
 from jostle.lang.stops import Stop
 
-__all__ = ["MOST_DEPTH", "MOST_ITEMS", "Extent", "held", "measured", "small_enough", "together"]
+__all__ = [
+    "MOST_DEPTH",
+    "MOST_ITEMS",
+    "Extent",
+    "Levels",
+    "TooDeepError",
+    "deep_enough",
+    "held",
+    "measured",
+    "small_enough",
+    "together",
+]
+
 
 MOST_DEPTH = 200
 """Trees that are grown by calls in calls are as deep as those may be."""
@@ -94,3 +112,40 @@ def held(value: Any) -> Any:
     made = carrying(value)
     made.extent = extent
     return made
+
+
+DEEPEST = 60_000
+"""Python's own calls inside calls. A program that runs has up to 150 times 100 expressions inside each other, of two or
+three each; a pass up to MOST_LEVELS expressions and statements, of six or seven."""
+MOST_LEVELS = 3_000
+"""Expressions and statements that a pass goes through inside each other, from call to call."""
+
+
+class TooDeepError(Exception):
+    """Functions call each other deeper than a pass follows."""
+
+
+@define
+class Levels:
+    """How deep a pass is inside expressions and statements: entered for each."""
+
+    now: int = 0
+
+    def __enter__(self) -> None:
+        if self.now >= MOST_LEVELS:
+            raise TooDeepError
+        self.now += 1
+
+    def __exit__(self, *_: object) -> None:
+        self.now -= 1
+
+
+@contextmanager
+def deep_enough() -> Iterator[None]:
+    """Let calls be nested as deep as a program's may be."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, DEEPEST))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)

@@ -20,8 +20,7 @@ from jostle.lang.accounts import UNBOUNDED, Amount, PartedAccount
 from jostle.lang.extents import Extent, together
 
 if TYPE_CHECKING:
-    from jostle.lang.value_names import Axis
-    from jostle.lang.values import PrivateNumber, SplitScoreOf, TableValue
+    from jostle.lang.values import Axis, PrivateNumber, SplitScoreOf, TableValue
     from jostle.tables.schema import Schema
 
 __all__ = [

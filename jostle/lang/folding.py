@@ -7,8 +7,8 @@ from typing import Any
 
 from jostle.lang import nodes
 from jostle.lang.arithmetic import BINARY, negated
-from jostle.lang.plain_operations import NUMERIC
-from jostle.lang.slots import Scope
+from jostle.lang.frames import Scope
+from jostle.lang.operations import NUMERIC
 from jostle.lang.stops import MISTAKES
 
 __all__ = ["UNKNOWN", "folded"]

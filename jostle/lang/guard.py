@@ -21,7 +21,7 @@ from attrs import define, evolve, field, frozen
 
 from jostle.errors import Diagnostic, Label, Span
 from jostle.lang import nodes
-from jostle.lang.deep import Levels
+from jostle.lang.extents import Levels
 from jostle.lang.facts import NOTHING, PUBLIC, World, container, function, joined, private
 from jostle.lang.library import LibraryOption, library_options
 from jostle.lang.printer_expressions import show_expression

@@ -9,7 +9,6 @@ from attrs import evolve
 from jostle.errors import Diagnostic
 from jostle.lang import nodes
 from jostle.lang.builtins import BUILTINS, EPSILON
-from jostle.lang.calls import callable_of, check_call, gives_parameters
 from jostle.lang.entries import used_elsewhere
 from jostle.lang.facts import NOTHING, PUBLIC, UNSEEN, World, container, function, joined, mapping, private, text
 from jostle.lang.guard import (
@@ -26,10 +25,10 @@ from jostle.lang.guard import (
     store,
 )
 from jostle.lang.library import DATABASE, LibraryOption
+from jostle.lang.names import callable_of, check_call, gives_parameters
 from jostle.lang.printer_expressions import show_expression
-from jostle.lang.roots import judges, metafeatures
+from jostle.lang.roots import judges, metafeatures, table_parameters
 from jostle.lang.scopes import defined_in
-from jostle.lang.tables_used import table_parameters
 
 __all__ = ["check_entry", "check_worlds", "checked_worlds"]
 

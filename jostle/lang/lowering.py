@@ -15,8 +15,7 @@ from attrs import evolve, frozen
 
 from jostle.lang.arithmetic import is_number, kind_of
 from jostle.lang.stops import Stop
-from jostle.lang.value_names import Axis, OneValue, column_values
-from jostle.lang.values import PrivateNumber, TableValue
+from jostle.lang.values import Axis, OneValue, PrivateNumber, TableValue, column_values
 from jostle.privacy.expressions import cells, deviation, largest, mean_of_cells, occupied, rows, smallest, sums, total
 from jostle.privacy.nodes import Expression
 from jostle.tables.columns import Column, Numeric

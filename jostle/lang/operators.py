@@ -11,11 +11,12 @@ from jostle.lang.listing import items
 from jostle.lang.lowering import axis_size
 from jostle.lang.showing import no_key, shown
 from jostle.lang.stops import Stop
-from jostle.lang.value_names import Axis, OneValue
 from jostle.lang.values import (
+    Axis,
     Features,
     KnownAttribute,
     Leaf,
+    OneValue,
     Private,
     PrivateNumber,
     TableValue,

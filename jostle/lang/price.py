@@ -19,12 +19,11 @@ from attrs import evolve, frozen
 from jostle.errors import Diagnostic, Span
 from jostle.lang import nodes
 from jostle.lang.accounts import UNBOUNDED, Amount
-from jostle.lang.deep import TooDeepError, deep_enough
+from jostle.lang.extents import TooDeepError, deep_enough
 from jostle.lang.pricing import Pricer, Unpriceable
 from jostle.lang.pricing_rules import RULES
-from jostle.lang.roots import Root, reached_from, roots
+from jostle.lang.roots import Root, reached_from, roots, table_parameters
 from jostle.lang.stops import Stop
-from jostle.lang.tables_used import table_parameters
 
 if TYPE_CHECKING:
     from jostle.tables.schema import Schema

@@ -16,8 +16,7 @@ from attrs import define, evolve, field, frozen
 from jostle.errors import Diagnostic, Label, Span
 from jostle.lang import nodes
 from jostle.lang.accounts import NONE, Amount, PartedAccount
-from jostle.lang.deep import Levels, TooDeepError
-from jostle.lang.extents import held, measured
+from jostle.lang.extents import Levels, TooDeepError, held, measured
 from jostle.lang.facts import (
     NEVER,
     UNKNOWN,

@@ -157,7 +157,7 @@ def check_given(pricer: Pricer, span: Span, name: str, values: Sequence[Any], *,
     numbers = name not in AGGREGATES or all(each == NUMBER for each in inside)
     if takes.issuperset(kinds) and numbers and not empty and not failed:
         return
-    from jostle.lang.plain_operations import PLAIN  # noqa: PLC0415 - as above
+    from jostle.lang.operations import PLAIN  # noqa: PLC0415 - as above
 
     _say(pricer, span, PLAIN[name], values)
 

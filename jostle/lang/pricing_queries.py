@@ -24,8 +24,7 @@ from jostle.lang.scopes import named_slot, target_names
 from jostle.lang.showing import shown
 from jostle.lang.spelling import near
 from jostle.lang.stops import Stop
-from jostle.lang.value_names import OneValue, code_called, column_values, first_of
-from jostle.lang.values import PrivateNumber, TableValue
+from jostle.lang.values import OneValue, PrivateNumber, TableValue, code_called, column_values, first_of
 from jostle.options.base import ELSEWHERE, Option
 from jostle.tables.columns import Numeric
 from jostle.tables.schema import Schema

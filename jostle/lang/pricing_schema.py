@@ -16,15 +16,23 @@ from jostle.errors import Diagnostic, JostleError, Source, Span
 from jostle.lang import nodes
 from jostle.lang.arithmetic import BINARY, negated
 from jostle.lang.facts import UNKNOWN, Bought, Column, Each, Grouped, Rows, Unknown, is_number, whole
+from jostle.lang.operations import PLAIN
 from jostle.lang.operators import fact_of_table, named_alike
 from jostle.lang.operators import item_of as item_at
-from jostle.lang.plain_operations import PLAIN
 from jostle.lang.pricing import Pricer
 from jostle.lang.showing import no_key
 from jostle.lang.spelling import near
 from jostle.lang.stops import Stop, placed
-from jostle.lang.value_names import OneValue, places_of
-from jostle.lang.values import KnownAttribute, PrivateNumber, SplitScoreOf, TableValue, common, numbered
+from jostle.lang.values import (
+    KnownAttribute,
+    OneValue,
+    PrivateNumber,
+    SplitScoreOf,
+    TableValue,
+    common,
+    numbered,
+    places_of,
+)
 from jostle.privacy.nodes import Expression
 from jostle.privacy.picks import PickLargest
 from jostle.privacy.release import AddNoiseTo

@@ -19,17 +19,15 @@ from jostle.given import given_items, given_path
 from jostle.lang import nodes
 from jostle.lang.check import check
 from jostle.lang.compiling import Compiler
-from jostle.lang.compiling_calls import apply
-from jostle.lang.deep import deep_enough
+from jostle.lang.compiling_calls import KINDS, apply
+from jostle.lang.extents import deep_enough
 from jostle.lang.files_named import check_files, listed
-from jostle.lang.frames import Frame
-from jostle.lang.functions import Function
+from jostle.lang.frames import Frame, Function, Scope
 from jostle.lang.guard_rules import check_entry
 from jostle.lang.parser import read_source
 from jostle.lang.price import check_schema
 from jostle.lang.program_options import ProgramOption
 from jostle.lang.scopes import defined_in, symbols
-from jostle.lang.slots import Scope
 from jostle.lang.stops import BROKEN_OFF, Stop, broken_off, placed
 from jostle.lang.values import TableValue
 from jostle.options.base import Option, changes
@@ -82,7 +80,7 @@ class Program:
         self._say = say
         self._fitting: set[tuple[str, Schema, tuple[int, ...] | None]] = set()
         own = frozenset(name for name, _, _ in defined_in(module.body))
-        self._compiler = Compiler(source, self.globals, own, symbols(module))
+        self._compiler = Compiler(source, KINDS, self.globals, own, symbols(module))
         with deep_enough():
             for statement in module.body:
                 self._run(statement)
@@ -248,7 +246,7 @@ class Program:
         if learning_anew():
             return {}
         if self._learned is None:
-            from jostle.lang.labelled import learned_policies  # noqa: PLC0415 - as above
+            from jostle.lang.makers import learned_policies  # noqa: PLC0415 - as above
 
             self._learned = learned_policies(self)
         return self._learned

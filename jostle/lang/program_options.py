@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from jostle.lang import nodes
 from jostle.lang.arithmetic import is_number, kind_of
-from jostle.lang.deep import deep_enough
-from jostle.lang.functions import Function
+from jostle.lang.choices import task_of as told_task
+from jostle.lang.extents import deep_enough
+from jostle.lang.frames import Function
 from jostle.lang.scopes import defined_in
 from jostle.lang.showing import holds_private
 from jostle.lang.stops import Stop, placed
-from jostle.lang.tasks import task_of as told_task
 from jostle.lang.tree_values import to_model
 from jostle.lang.values import Features, Leaf, TableValue, TreeNode
 from jostle.options.base import Option

@@ -1,28 +1,36 @@
-"""Run a program: on private data, within a promise, or on a public example, as a rehearsal."""
+"""Run a program: on private data, within a promise, or on a public example, as a rehearsal; and show what it gave.
+
+All of an answer is public or released. A run that came to no answer shows what it had bought.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from attrs import frozen
 
 from jostle.errors import BudgetError, JostleError, OptionError
+from jostle.files.kinds import writing
 from jostle.lang import nodes
-from jostle.lang.answers import check_ending
-from jostle.lang.functions import Function
-from jostle.lang.labelled import check_forced
-from jostle.lang.outcomes import Outcome, Spending, all_bought
+from jostle.lang.choices import task_of as told_task
+from jostle.lang.frames import Function
+from jostle.lang.makers import check_forced
 from jostle.lang.parser import read_source
 from jostle.lang.price import prices
 from jostle.lang.private_data import PrivateData
-from jostle.lang.program import Program, load_source, named
+from jostle.lang.program import Program, Purchase, load_source, named
 from jostle.lang.program_options import ProgramOption, needed_by
-from jostle.lang.tasks import task_of as told_task
+from jostle.lang.showing import shown, shown_inside
+from jostle.lang.values import KnownAttribute, Leaf, TreeNode
+from jostle.markup import bar_table, branch, leaf, pre
 from jostle.options.base import ELSEWHERE, Option
 from jostle.options.registry import origin_of
+from jostle.privacy.account import Account, about
 from jostle.privacy.amounts import epsilon_amount, recordable, show_amount
 from jostle.privacy.opening import Where, at_vault, rehearse
 from jostle.privacy.probe import Probe
@@ -31,10 +39,247 @@ from jostle.sites import force
 from jostle.tables.queries import OwnQuery
 from jostle.tables.schema import Schema
 from jostle.tasks import CLASSIFICATION, RANGES, TASKS, UNTOLD, Task, task_of
-from jostle.trace.records import Trace, Trusted
-from jostle.visible import print_visible
+from jostle.trace.records import Record, Released, Trace, Trusted
+from jostle.visible import print_visible, visible
 
-__all__ = ["run_program"]
+__all__ = ["ENDINGS", "Outcome", "all_bought", "as_data", "as_markup", "as_text", "run_program", "write_answer"]
+
+
+ENDINGS = tuple(dict.fromkeys(["", ".json", *(ending for task in TASKS.values() for ending in task.shown.endings)]))
+"""Of files that answers are written to, whatever they answer; without one, it is JSON."""
+
+MOST_BARS = 256
+"""Numbers by name that are drawn."""
+MOST_DRAWN = 2**53
+"""How large they are, at most."""
+
+
+def _task(answer: Any) -> Task[Any] | None:
+    """The task that something is an answer to, or None."""
+    return next((task for task in TASKS.values() if task.question.gave(answer)), None)
+
+
+def as_text(answer: Any) -> str:
+    """An answer for people."""
+    if answer is None:
+        return "the program gave nothing back"
+    if (task := _task(answer)) is not None:
+        return task.shown.text(answer)
+    if isinstance(answer, list) and answer and all(isinstance(each, list | tuple) for each in answer):
+        return "\n".join("  ".join(row) for row in _aligned(answer))
+    if isinstance(answer, Leaf | TreeNode):
+        return "\n".join(_tree(answer, ""))
+    return shown(answer)
+
+
+def as_markup(answer: Any) -> str:
+    """An answer as a part of a web page: drawn if it is numbers by name, a tree, or its task draws."""
+    task = _task(answer)
+    if task is not None:
+        return pre(as_text(answer)) if task.shown.drawn is None else task.shown.drawn(answer)
+    if isinstance(answer, Leaf | TreeNode):
+        return _drawn_tree(answer, "")
+    if isinstance(answer, Mapping) and 1 < len(answer) <= MOST_BARS and all(map(_is_number, answer.values())):
+        rows = [(shown(key), int(value) if value == int(value) else float(value)) for key, value in answer.items()]
+        return bar_table("", rows)
+    return pre(as_text(answer))
+
+
+def _is_number(value: Any) -> bool:
+    known = isinstance(value, int | float | Fraction) and not isinstance(value, bool)
+    return known and -MOST_DRAWN < value < MOST_DRAWN
+
+
+def _drawn_tree(tree: Any, asked: str) -> str:
+    if isinstance(tree, Leaf):
+        said = shown_inside(tree.pred) + ("" if tree.size is None else f" ({shown(tree.size)})")
+        return leaf(asked, said)
+    below = "".join(_drawn_tree(child, f"{tree.att} = {shown_inside(value)}") for value, child in tree.children.items())
+    return branch(asked, below) if asked else below
+
+
+def _aligned(rows: list[Any]) -> list[list[str]]:
+    """Rows of cells as wide as their columns; with a head, where all rows end in alike dictionaries."""
+    last = [row[-1] if row else None for row in rows]
+    keys = list(last[0]) if isinstance(last[0], dict) else []
+    if keys and all(isinstance(each, dict) and list(each) == keys for each in last):
+        head = ["" for _ in rows[0][:-1]] + [shown_inside(key) for key in keys]
+        cells = [head] + [[*map(shown_inside, row[:-1]), *(shown_inside(row[-1][key]) for key in keys)] for row in rows]
+    else:
+        cells = [[shown_inside(cell) for cell in row] for row in rows]
+    widths = [
+        max((len(row[place]) for row in cells if place < len(row)), default=0) for place in range(max(map(len, cells)))
+    ]
+    return [[cell.ljust(width) for cell, width in zip(row, widths, strict=False)] for row in cells]
+
+
+def _tree(tree: Any, indent: str) -> list[str]:
+    if isinstance(tree, Leaf):
+        return [f"{indent}{shown_inside(tree.pred)}" + ("" if tree.size is None else f" ({shown(tree.size)})")]
+    lines = []
+    for value, child in tree.children.items():
+        lines += [f"{indent}{tree.att} = {shown_inside(value)}", *_tree(child, indent + "|  ")]
+    return lines
+
+
+def as_data(answer: Any) -> Any:  # noqa: PLR0911 - one per kind
+    """An answer as plain data."""
+    if (task := _task(answer)) is not None:
+        return task.shown.data(answer)
+    if isinstance(answer, Fraction):
+        return float(answer)
+    if isinstance(answer, Mapping):
+        named = {shown(key): as_data(value) for key, value in answer.items()}
+        # Two keys that look alike, 1 and "1", are two all the same.
+        return named if len(named) == len(answer) else [[as_data(key), as_data(value)] for key, value in answer.items()]
+    if isinstance(answer, list | tuple | range):
+        return [as_data(each) for each in answer]
+    if isinstance(answer, Leaf):
+        return {"pred": as_data(answer.pred), "size": as_data(answer.size), "votes": as_data(answer.votes)}
+    if isinstance(answer, TreeNode):
+        return {"att": answer.att.name, "children": as_data(answer.children)}
+    if isinstance(answer, KnownAttribute):
+        return answer.name
+    if isinstance(answer, np.ndarray):
+        return answer.tolist()
+    if answer is None or isinstance(answer, bool | int | float | str):
+        return answer
+    return str(getattr(answer, "name", answer))
+
+
+def check_ending(path: Path | None, tasks: Sequence[Task[Any] | None]) -> None:
+    """Refuse a file whose ending is that of no answer to one of these tasks; None for what answers none."""
+    known = [(".json",) if task is None else task.shown.endings for task in tasks]
+    if path is not None and path.suffix and all(known) and not any(path.suffix.lower() in endings for endings in known):
+        what = "this answer" if tasks[0] is None else tasks[0].question.gives
+        endings = dict.fromkeys(ending for each in known for ending in each if ending)
+        raise JostleError(f"{what} is not written to a file {path.suffix}", fix=f"one of {', '.join(endings)}")
+
+
+def write_answer(answer: Any, path: Path) -> None:
+    """Write an answer to a file, as its task does, and what answers no task as JSON."""
+    task = _task(answer)
+    check_ending(path, [task])
+    with writing(path, JostleError):
+        if task is not None:
+            task.shown.save(answer, path)
+        else:
+            path.write_text(json.dumps(as_data(answer), indent=2) + "\n", encoding="utf-8")
+
+
+@frozen
+class Spending:
+    """What a run spent, and what became of the promise."""
+
+    given: Fraction
+    """What it could spend: what was left."""
+    spent: Fraction
+    vault: str | None = None
+    """The file that remembers it; None where nothing does."""
+    account: Account | None = None
+    """What the vault says afterwards, of all runs."""
+    rows_per_person: int | None = None
+    """The most rows of a person, where it was spent about persons; None where it was about rows."""
+
+    def as_data(self) -> dict[str, Any]:
+        """This as plain data."""
+        promise, left = (None, None) if self.account is None else (self.account.promise, self.account.left)
+        return {
+            "spent": str(self.spent),
+            "vault": self.vault,
+            "promise": None if promise is None else str(promise),
+            "left": None if left is None else str(left),
+            "rows_per_person": self.rows_per_person,
+        }
+
+    def as_text(self) -> str:
+        """This as a sentence."""
+        spent = f"epsilon {show_amount(self.spent)} was spent"
+        if self.account is not None and self.given != self.account.promise:
+            spent += f" of {show_amount(self.given)} that could be"
+        spent += f", {about(None if self.rows_per_person is None else (self.rows_per_person,))}"
+        if self.account is None:
+            return f"{spent}; " + ("no vault remembers it" if self.vault is None else f"{self.vault} cannot be read")
+        left, promise = show_amount(self.account.left), show_amount(self.account.promise)
+        return f"{spent}; {left} of the promised {promise} is left in {self.vault}"
+
+
+@frozen(eq=False)
+class Outcome:
+    """What a run gave."""
+
+    program: str
+    entry: str
+    answer: Any
+    private: bool
+    """Whether it ran on private data."""
+    example: str | None = None
+    """The public database it ran on instead, if it ran on one."""
+    loss: float | None = None
+    """How far off the answer is, on a public database."""
+    epsilon: Fraction | None = None
+    """What the run could spend; None without a database."""
+    records: tuple[Record, ...] = ()
+    """The trace."""
+    spending: Spending | None = None
+    """Of private data."""
+    problem: BaseException | None = None
+    """What ended the run after something was bought; there is no answer then."""
+    bought: tuple[tuple[str, Any], ...] = ()
+    """Where a run came to no answer: all that had been bought, by where in the program or in an Option it was."""
+
+    def as_data(self) -> dict[str, Any]:
+        """This as plain data."""
+        facts = {
+            "program": self.program,
+            "entry": self.entry,
+            "private": self.private,
+            "example": self.example,
+            "epsilon": None if self.epsilon is None else str(self.epsilon),
+            "loss": self.loss,
+            "answer": as_data(self.answer),
+        }
+        if self.spending is not None:
+            facts |= self.spending.as_data()
+        if self.problem is not None:
+            facts["bought"] = [{"site": site, "value": as_data(value)} for site, value in self.bought]
+        return facts
+
+    def as_text(self) -> str:
+        """A text for people."""
+        lines = [as_text(self.answer)] if self.problem is None else list(self._bought_text())
+        if self.example is not None and self.epsilon is not None:
+            head = (
+                f"NOT PRIVATE: a rehearsal on the public database {self.example}, epsilon {show_amount(self.epsilon)}"
+            )
+            lines.insert(0, head)
+        if self.loss is not None:
+            lines.append(f"loss on this database: {self.loss:.4g}")
+        return "\n".join(lines)
+
+    def _bought_text(self) -> list[str]:
+        """The lines that say what was bought: all of it, since it is nowhere else."""
+        lines = [f"  {visible(site)}: {json.dumps(as_data(value))}" for site, value in self.bought]
+        return ["there is no answer; until the program stopped, it had bought", *lines]
+
+
+def all_bought(bought: Sequence[Purchase], trace: Trace) -> tuple[tuple[str, Any], ...]:
+    """Everything a program bought, and what was released since then to an Option that came to no end."""
+    records = trace.records
+    known = bought[-1].records if bought else 0
+    since = [
+        (record.site, list(trace.released(place)))
+        for place, record in enumerate(records)
+        if place >= known and isinstance(record, Released)
+    ]
+    return (*((_site(each, records), each.value) for each in bought), *since)
+
+
+def _site(bought: Purchase, records: Sequence[Record]) -> str:
+    """The site where something was bought: as the trace says it, with the part of the table."""
+    last = records[bought.records - 1] if bought.records else None
+    return last.site if isinstance(last, Released) and last.site.endswith(bought.site) else bought.site
+
 
 EXAMPLE_SEED = 1
 

@@ -8,8 +8,7 @@ from typing import Any
 
 from jostle.lang.spelling import near
 from jostle.lang.stops import Stop
-from jostle.lang.value_names import first_of
-from jostle.lang.values import KnownAttribute, Leaf, Private, TreeNode
+from jostle.lang.values import KnownAttribute, Leaf, Private, TreeNode, first_of
 from jostle.visible import visible
 
 __all__ = ["holds_private", "no_key", "shown", "shown_inside"]

@@ -24,9 +24,8 @@ from processes import LIMIT, started
 from run_here import Done, ran, write_rows
 
 from jostle.errors import ProgramError
-from jostle.lang.outcomes import all_bought
 from jostle.lang.program import Purchase
-from jostle.lang.running import run_program
+from jostle.lang.running import all_bought, run_program
 from jostle.privacy.vault import FileVault
 from jostle.trace.records import Released, Trace
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from jostle.lang.answers import as_data
+from jostle.lang.running import as_data
 
 
 @pytest.mark.parametrize(

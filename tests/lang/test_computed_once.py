@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 import jostle
 from jostle.errors import ProgramError, Source
 from jostle.lang.builtins import BUILTINS
-from jostle.lang.operations import BUYING
-from jostle.lang.plain_operations import PLAIN
+from jostle.lang.operations import BUYING, PLAIN
 from jostle.lang.program import load_source
 
 

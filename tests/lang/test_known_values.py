@@ -10,7 +10,7 @@ from small_tables import opened
 
 from jostle.errors import ProgramError, Source
 from jostle.lang.check import check
-from jostle.lang.deep import deep_enough
+from jostle.lang.extents import deep_enough
 from jostle.lang.program import Program
 from jostle.lang.values import TableValue
 

@@ -16,7 +16,7 @@ from small_tables import program
 from jostle import Categorical, Numeric, Probe, Schema, Table, rehearse
 from jostle.errors import ProgramError, Source
 from jostle.lang.check import check
-from jostle.lang.value_names import Axis, ByGroup, code_called, column_values
+from jostle.lang.values import Axis, ByGroup, code_called, column_values
 from jostle.tables.columns import Column
 
 PLENTY = 10**7

@@ -11,7 +11,7 @@ import pytest
 
 import jostle
 from jostle import Categorical, Numeric, Schema, Table, Trace
-from jostle.lang.answers import as_markup
+from jostle.lang.running import as_markup
 from jostle.lang.values import KnownAttribute, Leaf, TreeNode
 from jostle.trace.page import whole_page
 
