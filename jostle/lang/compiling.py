@@ -6,22 +6,64 @@ gives, how many values a call has. A mistake is given its place where it is caug
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from attrs import define
 
 from jostle.errors import ProgramError, Source, Span
 from jostle.lang import nodes
+from jostle.lang.arithmetic import BINARY, negated
 from jostle.lang.asked_once import once_in
 from jostle.lang.builtins import BUILTINS, EPSILON
-from jostle.lang.folding import UNKNOWN, folded
 from jostle.lang.frames import NOTHING, Frame, Go, Scope, constant, handed_on
 from jostle.lang.listing import items, truth
+from jostle.lang.operations import NUMERIC
 from jostle.lang.scopes import defined_in, target_names
 from jostle.lang.stops import MISTAKES, Stop, placed
 
-__all__ = ["Compiler", "Scope"]
+__all__ = ["UNKNOWN", "Compiler", "folded"]
+
+
+UNKNOWN = object()
+"""What is no constant."""
+
+
+def folded(node: nodes.ExpressionNode, scope: Scope, own: Collection[str]) -> Any:
+    """The number that an expression always gives, or UNKNOWN.
+
+    Where working it out goes wrong, it is no constant: it goes wrong again, with its place, if it is ever reached.
+    """
+    match node:
+        case nodes.Number():
+            return node.value.numerator if node.value.denominator == 1 else node.value
+        case nodes.Percent():
+            return node.share
+        case nodes.UnaryOperation() | nodes.BinaryOperation() | nodes.Call():
+            try:
+                return _computed(node, scope, own)
+            except MISTAKES:
+                return UNKNOWN
+        case _:
+            return UNKNOWN
+
+
+def _computed(
+    node: nodes.UnaryOperation | nodes.BinaryOperation | nodes.Call, scope: Scope, own: Collection[str]
+) -> Any:
+    if isinstance(node, nodes.UnaryOperation):
+        operand = folded(node.operand, scope, own)
+        return operand if operand is UNKNOWN or node.operator == "+" else negated(operand)
+    if isinstance(node, nodes.BinaryOperation):
+        left = folded(node.left, scope, own)
+        right = UNKNOWN if left is UNKNOWN else folded(node.right, scope, own)
+        return UNKNOWN if right is UNKNOWN else BINARY[node.operator](left, right)
+    name = node.function.name if isinstance(node.function, nodes.Name) else ""
+    if name not in NUMERIC or name in scope.slots or name in own or node.keywords:
+        return UNKNOWN
+    given = [folded(argument, scope, own) for argument in node.arguments]
+    return UNKNOWN if any(each is UNKNOWN for each in given) else NUMERIC[name](*given)
+
 
 Kind = Callable[["Compiler", Any, Scope], Go]
 """Makes a step of an expression of one kind."""

@@ -19,7 +19,7 @@ from jostle.given import given_items, given_path
 from jostle.lang import nodes
 from jostle.lang.check import check
 from jostle.lang.compiling import Compiler
-from jostle.lang.compiling_calls import KINDS, apply
+from jostle.lang.compiling_asked import KINDS, apply
 from jostle.lang.extents import deep_enough
 from jostle.lang.files_named import check_files, listed
 from jostle.lang.frames import Frame, Function, Scope

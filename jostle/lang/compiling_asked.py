@@ -1,0 +1,427 @@
+"""What a program says of tables, calls and choices, made into functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from itertools import product
+from operator import itemgetter
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from jostle.errors import Span
+from jostle.lang import nodes
+from jostle.lang.arithmetic import fraction, kind_of, plain_number
+from jostle.lang.asking import called
+from jostle.lang.builtins import BUILTINS, KEEPING, Builtin
+from jostle.lang.compiling import Compiler
+from jostle.lang.compiling_values import VALUES, LambdaValue
+from jostle.lang.frames import Frame, Function, Go, Scope, constant, text_of
+from jostle.lang.listing import items
+from jostle.lang.lowering import OfColumns, Query, lower
+from jostle.lang.operations import BUYING, PLAIN, operated
+from jostle.lang.operators import fact_of
+from jostle.lang.scopes import named_slot
+from jostle.lang.stops import MISTAKES, Stop
+from jostle.lang.values import Axis, ByGroup, KnownAttribute, OneValue, PrivateNumber, TableValue, no_column, numbered
+from jostle.options.base import Option
+
+__all__ = ["KINDS", "apply"]
+
+
+# Facts and parts
+
+
+def attribute(compiler: Compiler, node: nodes.Attribute, scope: Scope) -> Go:
+    """A step that gives a public fact of a table, a metafeature, or a field of a tree."""
+    value, name = compiler.operand(node.value, scope), node.name
+    return compiler.guarded(lambda frame: fact_of(value(frame), name), node.span)
+
+
+def part(compiler: Compiler, node: nodes.Part, scope: Scope) -> Go:
+    """A step that gives the rows with certain values."""
+    table, span = compiler.operand(node.table, scope), node.span
+    remembered = id(node) not in scope.once.parts
+    conditions = [
+        (_column(compiler, condition.attribute, scope), compiler.operand(condition.value, scope))
+        for condition in node.conditions
+    ]
+
+    def run(frame: Frame) -> Any:
+        try:
+            found = table(frame)
+            for column, value in conditions:
+                name = _name_of(found, column(frame))
+                found.codes(name)  # if there is no such column, no value is looked for
+                found = found.narrowed(name, value(frame), remembered=remembered)
+        except MISTAKES as mistake:
+            raise compiler.placed(mistake, span) from None
+        return found
+
+    slots = [scope.slot(each) for each in (node.table, node.conditions[0].attribute, node.conditions[0].value)]
+    if len(node.conditions) > 1 or None in slots:
+        return run
+    fetched = itemgetter(*slots)
+
+    def of_variables(frame: Frame) -> Any:
+        try:
+            found, column, wanted = fetched(frame.names)
+        except KeyError:
+            return run(frame)  # which of them has no value, this says
+        try:
+            if type(found) is TableValue and type(column) is KnownAttribute:
+                return found.narrowed(column.name, wanted, remembered=remembered)
+            return found.narrowed(_name_of(found, column), wanted, remembered=remembered)
+        except MISTAKES as mistake:
+            raise compiler.placed(mistake, span) from None
+
+    return of_variables
+
+
+def _name_of(table: Any, column: Any) -> str:
+    """The name of a table's column."""
+    if not isinstance(table, TableValue):
+        raise Stop("J501", f"{kind_of(table)} has parts", "a table has: D[best = v]", "xs[0] for an item of a list")
+    name = column.name if type(column) is KnownAttribute else column
+    if type(name) is not str:
+        raise no_column(table, kind_of(name))
+    return name
+
+
+def _column(compiler: Compiler, node: nodes.ExpressionNode, scope: Scope) -> Go:
+    if isinstance(node, nodes.Name) and node.name not in scope.slots and node.name not in compiler.own:
+        return constant(node.name)
+    return compiler.operand(node, scope)
+
+
+# Queries
+
+
+def select(compiler: Compiler, node: nodes.Select, scope: Scope) -> Go:
+    """A step that describes a query."""
+    table = compiler.operand(node.table, scope)
+    value = None if node.value is None else _of_columns(compiler, node.value, scope)
+    conjuncts: tuple[nodes.ExpressionNode, ...] = () if node.where is None else (node.where,)
+    if isinstance(node.where, nodes.BooleanOperation) and node.where.operator == "and":
+        conjuncts = node.where.operands
+    where = [_of_columns(compiler, conjunct, scope) for conjunct in conjuncts]
+    groupby = [_of_columns(compiler, each, scope) for each in node.groupby]
+    aggregate = node.aggregate
+
+    def run(frame: Frame) -> Any:
+        found = table(frame)
+        if not isinstance(found, TableValue):
+            raise Stop(
+                "J501", f"a query is of {kind_of(found)}", "rows are selected from a table", "select count() from db"
+            )
+        query = Query(
+            aggregate,
+            None if value is None else value(frame),
+            tuple(each(frame) for each in where),
+            tuple(each(frame) for each in groupby),
+        )
+        return lower(query, found)
+
+    return compiler.guarded(run, node.span)
+
+
+def _of_columns(compiler: Compiler, node: nodes.ExpressionNode, scope: Scope) -> Callable[[Frame], OfColumns]:
+    """A maker of a public function of the columns that an expression names."""
+    columns: dict[str, str] = {}
+    value, text = compiler.expression(node, scope.in_query(columns)), text_of(node)
+    plain = isinstance(node, nodes.Name) and list(columns) == [node.name]
+    inside = list(nodes.walk(node))
+    variables = {each.name for each in inside if isinstance(each, nodes.Name)} - columns.keys()
+    simple = all(isinstance(each, nodes.Name | nodes.BinaryOperation | nodes.Number) for each in inside)
+    read = [scope.slots.get(name) for name in sorted(variables)] if simple else [None]
+
+    def made(frame: Frame) -> OfColumns:
+        numbers = [None if slot is None else frame.names.get(slot) for slot in read]
+        # With their types: what is computed with 2 and with 2.0 may differ in its last digit.
+        known = all(type(number) in {int, float, Fraction} for number in numbers)
+        mark = (node, *((type(number), number) for number in numbers)) if known else None
+
+        def compute(row: Mapping[str, OneValue]) -> Any:
+            names = dict(frame.names)
+            for name, slot in columns.items():
+                names[slot] = row[name].value
+                names[named_slot(slot)] = row[name]
+            return value(Frame(frame.program, names, frame.epsilon, frame.depth))
+
+        return OfColumns(tuple(columns), compute, text, plain=plain, mark=mark)
+
+    return made
+
+
+# Buying
+
+
+def noised(compiler: Compiler, node: nodes.Noised, scope: Scope) -> Go:
+    """A step that buys a private value."""
+    value = compiler.operand(node.value, scope)
+    share = node.spending.share if isinstance(node.spending, nodes.Percent) else None
+    amount = None if node.spending is None or share is not None else compiler.expression(node.spending, scope)
+    site = scope.site(node, "{{ }}")
+
+    def run(frame: Frame) -> Any:
+        found = numbered(value(frame))
+        if not isinstance(found, PrivateNumber):
+            title = "a table is bought" if isinstance(found, TableValue) else f"{kind_of(found)} is bought"
+            raise Stop("J213", title, "{{ ... }} buys private numbers", "{{ len(db) }}")
+        market = found.table.root.market
+        if market is not None:
+            return _plain(market.buy_cells(_from_root(found)), found.groups)
+        budget = fraction(amount(frame), "spending") if amount is not None else frame.budget()
+        if share is not None:
+            budget *= share
+        numbers = found.table.probe.release_cells(found.expression, budget, site=site)
+        return frame.program.bought(site, _plain(numbers, found.groups))
+
+    return compiler.guarded(run, node.span)
+
+
+def _from_root(number: PrivateNumber) -> Any:
+    expression = number.expression
+    for table in number.table.path()[1:]:
+        expression = expression.where(table.column, table.code)
+    return expression
+
+
+def _plain(numbers: Any, groups: tuple[Axis, ...]) -> Any:
+    """A bought number, or a dictionary of one for each group."""
+    found = np.asarray(numbers, dtype=np.float64)
+    if not groups:
+        return _short(float(found[()]))
+    flat = [_short(each) for each in found.ravel().tolist()]
+    keys = groups[0].keys if len(groups) == 1 else product(*(axis.keys for axis in groups))
+    return ByGroup(groups, dict(zip(keys, flat, strict=True)))
+
+
+def _short(number: float) -> Any:
+    return plain_number(Fraction(number)) if number.is_integer() else number
+
+
+def make_choice_maker(compiler: Compiler, named: tuple[nodes.MakeChoiceMaker, str], scope: Scope) -> Go:
+    """A step that makes a choice maker, by the name that it is given."""
+    node, label = named
+    among = compiler.expression(node.among, scope)
+    looked_at = None if node.informed_by is None else compiler.expression(node.informed_by, scope)
+    trained = None if node.trained_on is None else compiler.expression(node.trained_on, scope)
+    judged = None if node.judged_by is None else compiler.expression(node.judged_by, scope)
+    share = node.spending.share if isinstance(node.spending, nodes.Percent) else None
+    amount = None if node.spending is None or share is not None else compiler.expression(node.spending, scope)
+
+    def run(frame: Frame) -> Any:
+        from jostle.lang.makers import make  # noqa: PLC0415 - needs what learns
+
+        return make(
+            frame.program,
+            label or "choice",
+            list(items(among(frame), "what is chosen among")),
+            None if looked_at is None else list(items(looked_at(frame), "what informs a choice")),
+            None if trained is None else trained(frame),
+            share if amount is None else fraction(amount(frame), "spending"),
+            None if judged is None else judged(frame),
+        )
+
+    return compiler.guarded(run, node.span)
+
+
+def choose(compiler: Compiler, node: nodes.Choose, scope: Scope) -> Go:
+    """A step that makes a labelled choice."""
+    alternatives = _items_of(node.among)
+    names = tuple(alternative.name for alternative in alternatives if isinstance(alternative, nodes.Name))
+    values = [compiler.expression(alternative, scope) for alternative in alternatives]
+    informed = () if node.informed_by is None else _items_of(node.informed_by)
+    seen = [(_seen_name(each), compiler.expression(each, scope)) for each in informed]
+    label = node.label
+
+    def run(frame: Frame) -> Any:
+        from jostle.sites import choose as ask  # noqa: PLC0415 - most programs make no labelled choice
+
+        looked_at = {name: value(frame) for name, value in seen}
+        taken = ask(label, among=names, informed_by=looked_at, policy=frame.program.policy(label))
+        return values[names.index(taken)](frame)
+
+    return compiler.guarded(run, node.span)
+
+
+def _seen_name(node: nodes.ExpressionNode) -> str:
+    """The name of something that informs a choice: its own, or as it is written."""
+    return node.name if isinstance(node, nodes.Name) else text_of(node)
+
+
+def _items_of(node: nodes.ExpressionNode) -> tuple[nodes.ExpressionNode, ...]:
+    """The items of a set, list or tuple as written."""
+    return node.items if isinstance(node, nodes.Set | nodes.List | nodes.Tuple) else ()
+
+
+def over(compiler: Compiler, node: nodes.Over, scope: Scope) -> Go:
+    """A step that answers a workload from an estimate."""
+    queries, cells = compiler.expression(node.queries, scope), compiler.expression(node.cells, scope)
+
+    def run(frame: Frame) -> Any:
+        from jostle.lang.operations import estimate_of  # noqa: PLC0415 - needs the histograms
+
+        return estimate_of(queries(frame), items(cells(frame), "an estimate"))
+
+    return compiler.guarded(run, node.span)
+
+
+NONE_NAMED: Mapping[str, Any] = MappingProxyType({})
+
+
+def call(compiler: Compiler, node: nodes.Call, scope: Scope) -> Go:
+    """A step that calls a function."""
+    function, span = node.function, node.span
+    known = function.name if isinstance(function, nodes.Name) else ""
+    if known in BUILTINS and known not in scope.slots and known not in compiler.own:
+        return _builtin(compiler, node, BUILTINS[known], scope)
+    named = {keyword.name: compiler.expression(keyword.value, scope) for keyword in node.keywords}
+    given = [compiler.expression(argument, scope) for argument in node.arguments]
+    site = scope.site(node, text_of(function))
+    value = compiler.expression(function, scope)
+    if named:
+
+        def run(frame: Frame) -> Any:
+            found = value(frame)
+            listed = [each(frame) for each in given]
+            return apply(frame, site, found, listed, {name: each(frame) for name, each in named.items()})
+
+        return compiler.guarded(run, span)
+
+    def run_plainly(frame: Frame) -> Any:
+        try:
+            found = value(frame)
+            if type(found) is Function:
+                return found.called(frame, [each(frame) for each in given], NONE_NAMED)
+            return apply(frame, site, found, [each(frame) for each in given], {})
+        except MISTAKES as mistake:
+            raise compiler.placed(mistake, span) from None
+
+    return run_plainly
+
+
+def apply(frame: Frame, site: str, function: Any, given: list[Any], named: Mapping[str, Any]) -> Any:
+    """The value of a function, an Option or a choice maker."""
+    if isinstance(function, Function):
+        return function.called(frame, given, named)
+    if isinstance(function, LambdaValue):
+        return function(frame, given, named)
+    if isinstance(function, Builtin):
+        for each in (*given, *named.values()):
+            if isinstance(each, TableValue):  # it may be kept, and found again
+                each.remembers = True
+        return operated(frame, site, function.name, given, named)
+    if isinstance(function, Option):
+        found = called(frame, function, given, named)
+        return found if isinstance(found, Option) else frame.program.bought(site, found)
+    raise Stop("J501", f"{kind_of(function)} is called", "functions and Options are called", "name a function")
+
+
+# Functions that every program knows
+
+
+def _builtin(compiler: Compiler, node: nodes.Call, builtin: Builtin, scope: Scope) -> Go:
+    """A step that calls a known function: its values are put in order here, once."""
+    name, span = builtin.name, node.span
+    plain = [each for each in builtin.parameters if not each.startswith("*")]
+    given = compiler.expression if name in KEEPING else compiler.operand
+    ordered: list[Go | None] = [given(argument, scope) for argument in node.arguments]
+    named = {keyword.name: given(keyword.value, scope) for keyword in node.keywords}
+    for place, parameter in enumerate(plain):
+        if parameter in named:
+            ordered.extend([None] * (place + 1 - len(ordered)))
+            ordered[place] = named[parameter]
+    parts = [each for each in ordered if each is not None]
+    if len(parts) < len(ordered):
+        site = scope.site(node, name)
+        filled = [(plain[place], part) for place, part in enumerate(ordered) if part is not None]
+        return compiler.guarded(
+            lambda frame: operated(frame, site, name, [], {each: part(frame) for each, part in filled}), span
+        )
+    if name in BUYING:
+        return _bought(compiler, BUYING[name], scope.site(node, name), parts, span)
+    variables = [slot for argument in node.arguments if (slot := scope.slot(argument)) is not None]
+    if len(variables) == len(parts) > 1 and name not in KEEPING:
+        return _of_variables(compiler, PLAIN[name], variables, parts, span)
+    return _of_values(compiler, PLAIN[name], parts, span)
+
+
+def _bought(compiler: Compiler, operation: Callable[..., Any], site: str, parts: Sequence[Go], span: Span) -> Go:
+    """A step that calls a function that has to know who calls it, and where from."""
+    if len(parts) == 2:
+        first, second = parts
+
+        def of_two(frame: Frame) -> Any:
+            try:
+                return operation(frame, site, first(frame), second(frame))
+            except MISTAKES as mistake:
+                raise compiler.placed(mistake, span) from None
+
+        return of_two
+
+    def run(frame: Frame) -> Any:
+        try:
+            return operation(frame, site, *[part(frame) for part in parts])
+        except MISTAKES as mistake:
+            raise compiler.placed(mistake, span) from None
+
+    return run
+
+
+def _of_values(compiler: Compiler, operation: Callable[..., Any], parts: Sequence[Go], span: Span) -> Go:
+    """A step that calls a function of values alone."""
+    if len(parts) == 1:
+        only = parts[0]
+
+        def of_one(frame: Frame) -> Any:
+            try:
+                return operation(only(frame))
+            except MISTAKES as mistake:
+                raise compiler.placed(mistake, span) from None
+
+        return of_one
+
+    def run(frame: Frame) -> Any:
+        try:
+            return operation(*[part(frame) for part in parts])
+        except MISTAKES as mistake:
+            raise compiler.placed(mistake, span) from None
+
+    return run
+
+
+def _of_variables(
+    compiler: Compiler, operation: Callable[..., Any], variables: Sequence[str], parts: Sequence[Go], span: Span
+) -> Go:
+    """A step that calls a function of several variables, whose values are fetched together."""
+    fetched = itemgetter(*variables)
+
+    def run(frame: Frame) -> Any:
+        try:
+            given = fetched(frame.names)
+        except KeyError:
+            given = tuple([part(frame) for part in parts])  # which of them has no value, this says
+        try:
+            return operation(*given)
+        except MISTAKES as mistake:
+            raise compiler.placed(mistake, span) from None
+
+    return run
+
+
+KINDS: dict[type[nodes.Node], Callable[..., Go]] = {
+    **VALUES,
+    nodes.Attribute: attribute,
+    nodes.Part: part,
+    nodes.Select: select,
+    nodes.Noised: noised,
+    nodes.Call: call,
+    nodes.MakeChoiceMaker: make_choice_maker,
+    nodes.Choose: choose,
+    nodes.Over: over,
+}
+"""What makes a step of each kind of expression."""
