@@ -90,7 +90,6 @@ def _check(file: Path, schema: Schema | None, *, as_json: bool) -> dict[str, Any
 
 def _say(checked: Checked, schema: Schema | None) -> None:
     from jostle.lang.entries import runs_something
-    from jostle.lang.price import prices
 
     source = checked.source
     if checked.diagnostics:
@@ -100,5 +99,5 @@ def _say(checked: Checked, schema: Schema | None) -> None:
         echo(f"{source.name}: nothing to run; write a function: def answer(db):")
         return
     echo(f"{source.name}: no mistakes found")
-    for each in prices(checked.module, schema).values():
+    for each in checked.pricing.prices(schema).values():
         echo(f"  {each.text}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from attrs import frozen
+from attrs import field, frozen
 
 from jostle.errors import Diagnostic, Source
 from jostle.lang import nodes
@@ -20,13 +20,13 @@ from jostle.lang.lexer import MOST_MISTAKES
 from jostle.lang.names import check_names
 from jostle.lang.parser import parse_text
 from jostle.lang.places import check_places
-from jostle.lang.price import check_price, check_schema
+from jostle.lang.price import Pricing
 from jostle.lang.stops import broken_off
 
 if TYPE_CHECKING:
     from jostle.tables.schema import Schema
 
-__all__ = ["PASSES", "WHOLE_PASSES", "Checked", "check"]
+__all__ = ["PASSES", "Checked", "check"]
 
 UNDEFINED = "J101"
 """A name that nothing defines."""
@@ -35,8 +35,6 @@ Pass = Callable[[nodes.Module], Iterable[Diagnostic]]
 
 PASSES: tuple[Pass, ...] = (check_places, check_names, check_choices)
 """These stand lines that could not be read: what is in them is left alone."""
-WHOLE_PASSES: tuple[Pass, ...] = (check_worlds, check_price)
-"""These need every line; they run if there is no syntax mistake."""
 
 
 @frozen
@@ -49,6 +47,8 @@ class Checked:
     """Its tree; whole if there are no mistakes."""
     diagnostics: tuple[Diagnostic, ...]
     """The mistakes, in source order; the first hundred, if there are more."""
+    pricing: Pricing = field(eq=False, repr=False)
+    """What its functions spend."""
 
     @property
     def good(self) -> bool:
@@ -59,21 +59,20 @@ class Checked:
 def check(source: Source, schema: Schema | None = None) -> Checked:
     """A program's tree and all mistakes that can be found without data; with a schema, those on such a table."""
     parsed = parse_text(source)
-    passes = () if parsed.deep else PASSES if parsed.diagnostics else (*PASSES, *WHOLE_PASSES)
+    pricing = Pricing(parsed.module)
+    whole: tuple[Pass, ...] = (check_worlds, lambda _: pricing.check())  # these need every line
+    passes = () if parsed.deep else PASSES if parsed.diagnostics else (*PASSES, *whole)
     found = {*parsed.diagnostics, *_found(passes, parsed.module)}
     unknown = {each.span for each in found if each.code == UNDEFINED}
     # What a name may be that nothing defines, is not worth a mistake of its own.
     found = {each for each in found if each.code == UNDEFINED or each.span not in unknown}
     if schema is not None and not parsed.diagnostics:
         places = {each.span for each in found}
-        found |= {each for each in _found((on_schema(schema),), parsed.module) if each.span not in places}
+        found |= {
+            each for each in _found((lambda _: pricing.check_schema(schema),), parsed.module) if each.span not in places
+        }
     ordered = sorted(found, key=lambda each: (each.span, each.code, each.title))[:MOST_MISTAKES]
-    return Checked(source, parsed.module, tuple(ordered))
-
-
-def on_schema(schema: Schema) -> Pass:
-    """The pass that reports what a table with this schema would refuse."""
-    return lambda module: check_schema(module, schema)
+    return Checked(source, parsed.module, tuple(ordered), pricing)
 
 
 def _found(passes: Iterable[Pass], module: nodes.Module) -> tuple[Diagnostic, ...]:

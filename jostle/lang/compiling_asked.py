@@ -16,9 +16,9 @@ from jostle.lang import nodes
 from jostle.lang.arithmetic import fraction, kind_of, plain_number
 from jostle.lang.asking import called
 from jostle.lang.builtins import BUILTINS, KEEPING, Builtin
-from jostle.lang.compiling import Compiler
+from jostle.lang.compiling import Compiler, Go, Scope, constant, text_of
 from jostle.lang.compiling_values import VALUES, LambdaValue
-from jostle.lang.frames import Frame, Function, Go, Scope, constant, text_of
+from jostle.lang.frames import Frame, Function
 from jostle.lang.listing import items
 from jostle.lang.lowering import OfColumns, Query, lower
 from jostle.lang.operations import BUYING, PLAIN, operated

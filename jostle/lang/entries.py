@@ -5,20 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jostle.lang import nodes
+from jostle.lang.roots import used_elsewhere
 
 if TYPE_CHECKING:
     from jostle.lang.program import Program
 
-__all__ = ["default_entry", "runs_something", "used_elsewhere"]
-
-
-def used_elsewhere(module: nodes.Module) -> frozenset[str]:
-    """The names that the program itself uses, outside of what they stand for."""
-    found: set[str] = set()
-    for statement in module.body:
-        own = statement.name if isinstance(statement, nodes.FunctionDefinition | nodes.ClassDefinition) else None
-        found.update(node.name for node in nodes.walk(statement) if isinstance(node, nodes.Name) and node.name != own)
-    return frozenset(found)
+__all__ = ["default_entry", "runs_something"]
 
 
 def runs_something(module: nodes.Module) -> bool:

@@ -44,6 +44,7 @@ __all__ = [
 
 
 Mode = Literal["plain", "metafeature", "predict"]
+"""What a function is called for."""
 BUY_EACH = "buy each of them first: [{{ x }} for x in xs]"
 BUY_FIRST = "buy it first: n = {{ ... }}"
 NO_LOOKING = (

@@ -9,7 +9,6 @@ from attrs import evolve
 from jostle.errors import Diagnostic
 from jostle.lang import nodes
 from jostle.lang.builtins import BUILTINS, EPSILON
-from jostle.lang.entries import used_elsewhere
 from jostle.lang.facts import NOTHING, PUBLIC, UNSEEN, World, container, function, joined, mapping, private, text
 from jostle.lang.guard import (
     BUY_FIRST,
@@ -27,7 +26,7 @@ from jostle.lang.guard import (
 from jostle.lang.library import DATABASE, LibraryOption
 from jostle.lang.names import callable_of, check_call, gives_parameters
 from jostle.lang.printer_expressions import show_expression
-from jostle.lang.roots import judges, metafeatures, table_parameters
+from jostle.lang.roots import entered, table_parameters
 from jostle.lang.scopes import defined_in
 
 __all__ = ["check_entry", "check_worlds", "checked_worlds"]
@@ -597,26 +596,11 @@ def check_entry(module: nodes.Module, entry: str, tables: Sequence[int] = (0,)) 
     return tuple(sorted(checker.found.values(), key=lambda each: each.span))
 
 
-def _check_program(checker: Checker) -> None:  # noqa: C901 - one case per kind
+def _check_program(checker: Checker) -> None:
     """Go through everything that may run."""
     checker.check_top()
-    facts, judged = metafeatures(checker.module), judges(checker.module)
-    used = used_elsewhere(checker.module)
-    for statement in checker.module.body:
-        if isinstance(statement, nodes.ClassDefinition):
-            if (answer := statement.method("answer")) is not None:
-                checker.check_root(answer, [0], "plain")
-            if (predict := statement.method("predict")) is not None:
-                checker.check_root(predict, [], "predict")
-        elif isinstance(statement, nodes.FunctionDefinition):
-            if statement.is_option:
-                checker.check_root(statement, [0], "plain")
-            elif statement.name in facts:
-                checker.check_root(statement, [0], "metafeature")
-            elif statement.name in judged:
-                checker.check_root(statement, [], "plain")
-            elif statement.name not in used:
-                checker.check_root(statement, table_parameters(checker.module, statement), "plain")
+    for root in entered(checker.module):
+        checker.check_root(root.definition, root.tables, root.mode)
     for statement in checker.functions.values():
         if statement.name not in checker.reached:
             checker.check_root(statement, table_parameters(checker.module, statement), "plain", may_return=True)

@@ -28,7 +28,7 @@ from jostle.lang.stops import Stop
 if TYPE_CHECKING:
     from jostle.tables.schema import Schema
 
-__all__ = ["Price", "check_price", "check_schema", "price_of", "prices"]
+__all__ = ["Price", "Pricing", "price_of", "prices"]
 
 
 Seen = dict[Span, list[Any]]
@@ -56,49 +56,67 @@ class Price:
         return f"{self.name} spends what it is allotted at most; how much, shows while running: {self.why}"
 
 
-def prices(module: nodes.Module, schema: Schema | None = None) -> Mapping[str, Price]:
-    """The price of every function that is called with a database from outside."""
-    return {each.name: price for each, price, _ in _priced(module, schema) if each.priced}
+class Pricing:
+    """What the functions of a program spend, and what tables would refuse: worked out once for each schema."""
 
+    def __init__(self, module: nodes.Module) -> None:
+        self.module = module
+        self._known: dict[Schema | None, tuple[_One, ...]] = {}
 
-def check_price(module: nodes.Module) -> Iterator[Diagnostic]:
-    """Report functions that spend more than they are allotted, and what would be refused whatever the database."""
-    found = {(amount.code, amount.span): amount for amount in _amounts(module)}
-    for each, price, mistakes in _priced(module, None):
-        for mistake in mistakes:
-            found.setdefault((mistake.code, mistake.span), mistake)
-        if each.priced and price.amount.known and price.amount.share > 1 and price.amount.fixed >= 0:
-            yield Diagnostic(
-                "J301",
-                f"`{each.name.partition('.')[0]}` may spend {price.amount.text}",
-                each.definition.name_span,
-                "what runs one after the other on the same rows adds up, and epsilon is all there is",
-                "share it out: {{ ... }} spending 50%, noisyCount(db, epsilon / 2), AnOption(db, epsilon=epsilon / 2)",
-                label="more than it is given",
-            )
-    yield from found.values()
+    def on(self, schema: Schema | None) -> tuple[_One, ...]:
+        """The functions that are called from outside, what each spends, and what would be refused in it."""
+        if schema not in self._known:
+            module = self.module
+            self._known[schema] = tuple((root, *price_of(module, root, schema)) for root in roots(module))
+        return self._known[schema]
 
+    def prices(self, schema: Schema | None = None) -> Mapping[str, Price]:
+        """The price of every function that is called with a database from outside."""
+        return {each.name: price for each, price, _ in self.on(schema) if each.priced}
 
-def check_schema(
-    module: nodes.Module, schema: Schema, entry: str | None = None, tables: tuple[int, ...] | None = None
-) -> tuple[Diagnostic, ...]:
-    """The refusals on a table with this schema.
-
-    With *entry*, it is about what that one runs; *tables* are the places of its databases, where they are known.
-    """
-    wanted = None if entry is None else reached_from(module, entry)
-    found: dict[tuple[str, Span], Diagnostic] = {}
-    everything = _priced(module, schema)
-    if entry is not None and entry not in {each.name for each, _, _ in everything}:
-        everything = (*everything, *_alone(module, schema, entry, tables))
-    for each, _, known in everything:
-        if wanted is None or each.name.partition(".")[0] in wanted:
-            mistakes = known
-            if tables is not None and each.name == entry and each.tables != tables:
-                _, mistakes = price_of(module, evolve(each, tables=tables), schema)
+    def check(self) -> Iterator[Diagnostic]:
+        """Report functions that spend more than they are allotted, and what any database would refuse."""
+        found = {(amount.code, amount.span): amount for amount in _amounts(self.module)}
+        for each, price, mistakes in self.on(None):
             for mistake in mistakes:
                 found.setdefault((mistake.code, mistake.span), mistake)
-    return tuple(sorted(found.values(), key=lambda mistake: (mistake.span, mistake.code)))
+            if each.priced and price.amount.known and price.amount.share > 1 and price.amount.fixed >= 0:
+                yield Diagnostic(
+                    "J301",
+                    f"`{each.name.partition('.')[0]}` may spend {price.amount.text}",
+                    each.definition.name_span,
+                    "what runs one after the other on the same rows adds up, and epsilon is all there is",
+                    "share it out: {{ ... }} spending 50%, noisyCount(db, epsilon / 2), AnOption(db, epsilon=epsilon / 2)",
+                    label="more than it is given",
+                )
+        yield from found.values()
+
+    def check_schema(
+        self, schema: Schema, entry: str | None = None, tables: tuple[int, ...] | None = None
+    ) -> tuple[Diagnostic, ...]:
+        """The refusals on a table with this schema.
+
+        With *entry*, it is about what that one runs; *tables* are the places of its databases, where they are known.
+        """
+        module = self.module
+        wanted = None if entry is None else reached_from(module, entry)
+        found: dict[tuple[str, Span], Diagnostic] = {}
+        everything = self.on(schema)
+        if entry is not None and entry not in {each.name for each, _, _ in everything}:
+            everything = (*everything, *_alone(module, schema, entry, tables))
+        for each, _, known in everything:
+            if wanted is None or each.name.partition(".")[0] in wanted:
+                mistakes = known
+                if tables is not None and each.name == entry and each.tables != tables:
+                    _, mistakes = price_of(module, evolve(each, tables=tables), schema)
+                for mistake in mistakes:
+                    found.setdefault((mistake.code, mistake.span), mistake)
+        return tuple(sorted(found.values(), key=lambda mistake: (mistake.span, mistake.code)))
+
+
+def prices(module: nodes.Module, schema: Schema | None = None) -> Mapping[str, Price]:
+    """The price of every function of a program that is called with a database from outside."""
+    return Pricing(module).prices(schema)
 
 
 def _alone(module: nodes.Module, schema: Schema, entry: str, tables: tuple[int, ...] | None) -> Iterator[_One]:
@@ -133,18 +151,6 @@ def price_of(
         why = "" if amount.known else "how often something is bought depends on a released number"
         price = Price(root.name, amount, why, per_person=schema is not None and schema.person is not None)
     return price, tuple(pricer.found.values())
-
-
-_LATEST: list[tuple[nodes.Module, Schema | None, tuple[_One, ...]]] = []
-"""What was worked out last: who checks a program asks for its prices next."""
-
-
-def _priced(module: nodes.Module, schema: Schema | None) -> tuple[_One, ...]:
-    """The functions that are called from outside, what each spends, and what would be refused in it."""
-    if not (_LATEST and _LATEST[0][0] is module and _LATEST[0][1] == schema):
-        found = tuple((root, *price_of(module, root, schema)) for root in roots(module))
-        _LATEST[:] = [(module, schema, found)]
-    return _LATEST[0][2]
 
 
 def _amounts(module: nodes.Module) -> Iterator[Diagnostic]:

@@ -18,14 +18,14 @@ from jostle.errors import JostleError, ProgramError, Source, TableError, describ
 from jostle.given import given_items, given_path
 from jostle.lang import nodes
 from jostle.lang.check import check
-from jostle.lang.compiling import Compiler
+from jostle.lang.compiling import Compiler, Scope
 from jostle.lang.compiling_asked import KINDS, apply
 from jostle.lang.extents import deep_enough
 from jostle.lang.files_named import check_files, listed
-from jostle.lang.frames import Frame, Function, Scope
+from jostle.lang.frames import Frame, Function
 from jostle.lang.guard_rules import check_entry
 from jostle.lang.parser import read_source
-from jostle.lang.price import check_schema
+from jostle.lang.price import Pricing
 from jostle.lang.program_options import ProgramOption
 from jostle.lang.scopes import defined_in, symbols
 from jostle.lang.stops import BROKEN_OFF, Stop, broken_off, placed
@@ -65,9 +65,12 @@ class Program:
         module: nodes.Module,
         say: Callable[[str], None] | None = None,
         files: PublicFiles | None = None,
+        pricing: Pricing | None = None,
     ) -> None:
         self.source = source
         self.module = module
+        self.pricing = Pricing(module) if pricing is None else pricing
+        """What its functions spend."""
         self.files = files
         """What it may read as public; None where nothing was named."""
         self._read: dict[str, ReadPublic] = {}
@@ -175,7 +178,7 @@ class Program:
     def check_schema(self, entry: str, schema: Schema, tables: tuple[int, ...] | None = None) -> None:
         """Refuse what a table with this schema would refuse while running, before anything is asked of one."""
         if (entry, schema, tables) not in self._fitting:
-            mistakes = check_schema(self.module, schema, entry, tables)
+            mistakes = self.pricing.check_schema(schema, entry, tables)
             if mistakes:
                 raise ProgramError(self.source, mistakes)
             self._fitting.add((entry, schema, tables))
@@ -358,7 +361,7 @@ def load_source(
     mistakes = (*checked.diagnostics, *check_files(checked.module, files))
     if mistakes:
         raise ProgramError(source, mistakes)
-    return Program(source, checked.module, say, files)
+    return Program(source, checked.module, say, files, checked.pricing)
 
 
 @frozen

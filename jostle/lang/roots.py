@@ -8,10 +8,10 @@ from attrs import frozen
 
 from jostle.lang import nodes
 from jostle.lang.builtins import BUILTINS
-from jostle.lang.entries import used_elsewhere
+from jostle.lang.guard import Mode
 from jostle.lang.scopes import defined_in, target_names
 
-__all__ = ["Root", "judges", "metafeatures", "reached_from", "roots", "table_parameters"]
+__all__ = ["Root", "entered", "judges", "metafeatures", "reached_from", "roots", "table_parameters", "used_elsewhere"]
 
 
 TABLE = "table"
@@ -136,26 +136,39 @@ class Root:
     definition: nodes.FunctionDefinition
     tables: tuple[int, ...]
     """The places of its databases."""
-    priced: bool = True
-    """Whether it spends what its caller allots; what a metafeature buys is paid from its maker's share."""
+    mode: Mode = "plain"
+    """What it is called for: what a metafeature buys is paid from its maker's share, and a prediction buys nothing."""
+
+    @property
+    def priced(self) -> bool:
+        """Whether it spends what its caller allots."""
+        return self.mode == "plain"
 
 
-def roots(module: nodes.Module) -> Iterator[Root]:
-    """Yield the functions that are called with a database from outside."""
+def entered(module: nodes.Module) -> Iterator[Root]:
+    """Yield the functions that are called from outside."""
     facts, judged = metafeatures(module), judges(module)
     used = used_elsewhere(module)
     for statement in module.body:
-        if isinstance(statement, nodes.ClassDefinition) and (answer := statement.method("answer")) is not None:
-            yield Root(f"{statement.name}.answer", answer, (0,))
+        if isinstance(statement, nodes.ClassDefinition):
+            if (answer := statement.method("answer")) is not None:
+                yield Root(f"{statement.name}.answer", answer, (0,))
+            if (predict := statement.method("predict")) is not None:
+                yield Root(f"{statement.name}.predict", predict, (), "predict")
         elif isinstance(statement, nodes.FunctionDefinition):
             if statement.is_option:
                 yield Root(statement.name, statement, (0,))
             elif statement.name in facts:
-                yield Root(statement.name, statement, (0,), priced=False)
+                yield Root(statement.name, statement, (0,), "metafeature")
             elif statement.name in judged:
-                continue
-            elif statement.name not in used and (tables := table_parameters(module, statement)):
-                yield Root(statement.name, statement, tables)
+                yield Root(statement.name, statement, ())
+            elif statement.name not in used:
+                yield Root(statement.name, statement, table_parameters(module, statement))
+
+
+def roots(module: nodes.Module) -> Iterator[Root]:
+    """Yield the functions that are called with a database from outside."""
+    return (each for each in entered(module) if each.tables)
 
 
 def metafeatures(module: nodes.Module) -> frozenset[str]:
@@ -189,6 +202,15 @@ def _named_in(module: nodes.Module, expressions: Iterable[nodes.ExpressionNode |
             if isinstance(node, nodes.Name):
                 found |= {node.name} & functions
                 waiting += assigned.pop(node.name, [])
+    return frozenset(found)
+
+
+def used_elsewhere(module: nodes.Module) -> frozenset[str]:
+    """The names that the program itself uses, outside of what they stand for."""
+    found: set[str] = set()
+    for statement in module.body:
+        own = statement.name if isinstance(statement, nodes.FunctionDefinition | nodes.ClassDefinition) else None
+        found.update(node.name for node in nodes.walk(statement) if isinstance(node, nodes.Name) and node.name != own)
     return frozenset(found)
 
 

@@ -21,7 +21,6 @@ from jostle.lang.choices import task_of as told_task
 from jostle.lang.frames import Function
 from jostle.lang.makers import check_forced
 from jostle.lang.parser import read_source
-from jostle.lang.price import prices
 from jostle.lang.private_data import PrivateData
 from jostle.lang.program import Program, Purchase, load_source, named
 from jostle.lang.program_options import ProgramOption, needed_by
@@ -437,7 +436,7 @@ def check_price(program: Program, name: str, schema: Schema, epsilon: Fraction, 
 
     What it can is what is *promised*, or what is left of it; None for what a vault has, whatever was promised.
     """
-    known = prices(program.module, schema)
+    known = program.pricing.prices(schema)
     price = known.get(name) or known.get(f"{name}.answer")
     amount = None if price is None else price.amount.at(epsilon)
     if price is not None and amount is not None and amount > epsilon:

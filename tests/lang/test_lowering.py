@@ -12,7 +12,8 @@ import pytest
 
 from jostle import Categorical, Numeric, Schema, Table
 from jostle.errors import ProgramError, Source
-from jostle.lang.frames import Frame, Scope
+from jostle.lang.compiling import Scope
+from jostle.lang.frames import Frame
 from jostle.lang.program import load_source
 from jostle.lang.values import PrivateNumber, numbered
 from jostle.lang.values import TableValue as Rows
