@@ -68,9 +68,8 @@ def check(source: Source, schema: Schema | None = None) -> Checked:
     found = {each for each in found if each.code == UNDEFINED or each.span not in unknown}
     if schema is not None and not parsed.diagnostics:
         places = {each.span for each in found}
-        found |= {
-            each for each in _found((lambda _: pricing.check_schema(schema),), parsed.module) if each.span not in places
-        }
+        refused = _found((lambda _: pricing.check_schema(schema),), parsed.module)
+        found |= {each for each in refused if each.span not in places}
     ordered = sorted(found, key=lambda each: (each.span, each.code, each.title))[:MOST_MISTAKES]
     return Checked(source, parsed.module, tuple(ordered), pricing)
 

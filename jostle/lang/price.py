@@ -33,6 +33,10 @@ __all__ = ["Price", "Pricing", "price_of", "prices"]
 
 Seen = dict[Span, list[Any]]
 Paid = dict[Span, Amount]
+SHARE_IT_OUT = (
+    "what runs one after the other on the same rows adds up, and epsilon is all there is",
+    "share it out: {{ ... }} spending 50%, noisyCount(db, epsilon / 2), AnOption(db, epsilon=epsilon / 2)",
+)
 _One = tuple[Root, "Price", tuple[Diagnostic, ...]]
 """A function that is called from outside, what it spends, and what would be refused in it."""
 
@@ -81,14 +85,8 @@ class Pricing:
             for mistake in mistakes:
                 found.setdefault((mistake.code, mistake.span), mistake)
             if each.priced and price.amount.known and price.amount.share > 1 and price.amount.fixed >= 0:
-                yield Diagnostic(
-                    "J301",
-                    f"`{each.name.partition('.')[0]}` may spend {price.amount.text}",
-                    each.definition.name_span,
-                    "what runs one after the other on the same rows adds up, and epsilon is all there is",
-                    "share it out: {{ ... }} spending 50%, noisyCount(db, epsilon / 2), AnOption(db, epsilon=epsilon / 2)",
-                    label="more than it is given",
-                )
+                title = f"`{each.name.partition('.')[0]}` may spend {price.amount.text}"
+                yield Diagnostic("J301", title, each.definition.name_span, *SHARE_IT_OUT, label="more than it is given")
         yield from found.values()
 
     def check_schema(
