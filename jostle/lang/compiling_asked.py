@@ -1,4 +1,8 @@
-"""What a program says of tables, calls and choices, made into functions."""
+"""What a program says of tables, calls and choices, made into functions.
+
+Options are called with parameters, which gives an Option, or with a database, which gives an answer. What they are
+called with is settled before anything is spent, and what goes wrong inside is told like other mistakes.
+"""
 
 from __future__ import annotations
 
@@ -11,24 +15,88 @@ from typing import Any
 
 import numpy as np
 
-from jostle.errors import Span
+from jostle.errors import JostleError, Span
 from jostle.lang import nodes
 from jostle.lang.arithmetic import fraction, kind_of, plain_number
-from jostle.lang.asking import called
-from jostle.lang.builtins import BUILTINS, KEEPING, Builtin
+from jostle.lang.builtins import BUILTINS, EPSILON, KEEPING, Builtin
 from jostle.lang.compiling import Compiler, Go, Scope, constant, text_of
 from jostle.lang.compiling_values import VALUES, LambdaValue
-from jostle.lang.frames import Frame, Function
+from jostle.lang.frames import Frame, Function, bound
+from jostle.lang.library import DATABASE, LibraryOption, library_options
 from jostle.lang.listing import items
 from jostle.lang.lowering import OfColumns, Query, lower
 from jostle.lang.operations import BUYING, PLAIN, operated
 from jostle.lang.operators import fact_of
+from jostle.lang.program_options import ProgramOption
 from jostle.lang.scopes import named_slot
-from jostle.lang.stops import MISTAKES, Stop
+from jostle.lang.stops import MISTAKES, Stop, broken_off
 from jostle.lang.values import Axis, ByGroup, KnownAttribute, OneValue, PrivateNumber, TableValue, no_column, numbered
 from jostle.options.base import Option
 
 __all__ = ["KINDS", "apply"]
+
+
+def called(frame: Frame, option: Option, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
+    """The answer of an Option, or an Option with the parameters that it is given."""
+    known = library_options().get(type(option).__name__)
+    if known is not None and known.is_given_parameters(len(given), named):
+        return _with_parameters(option, known, named)
+    wanted = dict(named)
+    epsilon = wanted.pop(EPSILON, None)
+    (table, *questions), wanted = _arranged(option, given, wanted)
+    if not isinstance(table, TableValue):
+        title, why = f"`{option.name}` is given {kind_of(table)} in place of a database", "an Option answers from one"
+        raise Stop("J501", title, why, f"write {option.name}(db)")
+    if not isinstance(option, ProgramOption):
+        _check_questions(option, questions)
+    budget = frame.budget() if epsilon is None else fraction(epsilon, EPSILON)
+    try:
+        return option(table.probe, *questions, epsilon=budget, **wanted)
+    except (Stop, JostleError):
+        raise
+    except Exception as failure:  # noqa: BLE001 - whatever it is, it is no user's mistake
+        raise broken_off(failure, f"`{option.name}`") from None
+
+
+def _with_parameters(option: Option, known: LibraryOption, named: Mapping[str, Any]) -> Option:
+    """The same Option with parameters, all of which are as they may be."""
+    if option != type(option)():
+        why = "an Option of the library is given its parameters once, by its name"
+        raise Stop("J113", f"`{option.name}` is given parameters", why, f"write {known.example}")
+    made: Option = type(option)(**{name: known.parameter(name, value) for name, value in named.items()})
+    return made
+
+
+def _arranged(option: Option, given: Sequence[Any], named: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments of an Option by place, the database first, and by name."""
+    first, *others = _leaves(option)
+    values = _bound(first, given, named)
+    explicit = [name for place, name in enumerate(values) if place < len(given) or name in named]
+    leading = [name for place, name in enumerate(values) if explicit[: place + 1] == list(values)[: place + 1]]
+    arranged = [values[name] for name in leading], {name: values[name] for name in explicit if name not in leading}
+    for other in others:  # whichever is chosen
+        _bound(other, *arranged)
+    return arranged
+
+
+def _leaves(option: Option) -> list[Any]:
+    """The Options that may run: of a choice maker, those that it chooses among."""
+    return [leaf for each in getattr(option, "among", ()) for leaf in _leaves(each)] or [option]
+
+
+def _bound(option: Any, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+    if isinstance(option, ProgramOption):
+        return option.answer.bound(given, named)
+    names = (DATABASE, *option.task.question.beside)
+    return bound(option.name, names, dict.fromkeys(names[1:]), given, named)
+
+
+def _check_questions(option: Option, questions: Sequence[Any]) -> None:
+    """Refuse questions that are not of the kind that the Option's task asks."""
+    for each, (name, kind) in zip(questions, option.task.question.beside.items(), strict=False):
+        if each is not None and not isinstance(each, kind):
+            title, why = f"`{option.name}` is given {kind_of(each)} in place of {name}", f"{name} come from the caller"
+            raise Stop("J501", title, why, f"def answer(db, {name}):")
 
 
 # Facts and parts
@@ -136,12 +204,13 @@ def _of_columns(compiler: Compiler, node: nodes.ExpressionNode, scope: Scope) ->
     variables = {each.name for each in inside if isinstance(each, nodes.Name)} - columns.keys()
     simple = all(isinstance(each, nodes.Name | nodes.BinaryOperation | nodes.Number) for each in inside)
     read = [scope.slots.get(name) for name in sorted(variables)] if simple else [None]
+    kept: dict[Any, Any] = {}
 
     def made(frame: Frame) -> OfColumns:
         numbers = [None if slot is None else frame.names.get(slot) for slot in read]
         # With their types: what is computed with 2 and with 2.0 may differ in its last digit.
         known = all(type(number) in {int, float, Fraction} for number in numbers)
-        mark = (node, *((type(number), number) for number in numbers)) if known else None
+        mark = tuple([(type(number), number) for number in numbers]) if known else None
 
         def compute(row: Mapping[str, OneValue]) -> Any:
             names = dict(frame.names)
@@ -150,7 +219,7 @@ def _of_columns(compiler: Compiler, node: nodes.ExpressionNode, scope: Scope) ->
                 names[named_slot(slot)] = row[name]
             return value(Frame(frame.program, names, frame.epsilon, frame.depth))
 
-        return OfColumns(tuple(columns), compute, text, plain=plain, mark=mark)
+        return OfColumns(tuple(columns), compute, text, plain=plain, mark=mark, kept=kept)
 
     return made
 

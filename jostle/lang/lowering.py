@@ -11,14 +11,14 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from jostle.lang.arithmetic import is_number, kind_of
 from jostle.lang.stops import Stop
 from jostle.lang.values import Axis, OneValue, PrivateNumber, TableValue, column_values
 from jostle.privacy.expressions import cells, deviation, largest, mean_of_cells, occupied, rows, smallest, sums, total
 from jostle.privacy.nodes import Expression
-from jostle.tables.columns import Column, Numeric
+from jostle.tables.columns import Numeric
 from jostle.tables.schema import Schema
 
 __all__ = ["CELL", "OfColumns", "Query", "aggregated", "axis_size", "lower"]
@@ -27,6 +27,8 @@ CELL = "values"
 """The number of rows in a cell of all columns."""
 MOST_WEIGHT_DIGITS = 10**6
 """Values that are summed are rounded to so many steps per unit at most."""
+MOST_KEPT = 64
+"""Groups of one expression."""
 
 
 @frozen(eq=False)
@@ -41,7 +43,9 @@ class OfColumns:
     plain: bool = False
     """Whether it is a column as it is, with nothing computed of it."""
     mark: Hashable = None
-    """The same for functions that give the same: what is computed and with which numbers; None where not known."""
+    """The same for functions that give the same: with which numbers it is computed; None where not known."""
+    kept: dict[Hashable, _Group] = field(factory=dict, repr=False)
+    """Groups that were worked out before, of public values alone: makers learn from many rehearsals with the same."""
 
 
 @frozen(eq=False)
@@ -128,18 +132,13 @@ def _group(schema: Schema, function: OfColumns) -> _Group:
     if function.mark is None:
         return _computed_group(schema, function, name)
     key = (name, schema[name], function.mark)
-    group = _computed.get(key)
+    group = function.kept.get(key)
     if group is None:
         group = _computed_group(schema, function, name)
-        if len(_computed) >= MOST_COMPUTED:
-            _computed.clear()
-        _computed[key] = group  # another thread may clear it at once
+        if len(function.kept) >= MOST_KEPT:
+            function.kept.clear()
+        function.kept[key] = group  # another thread may clear it at once
     return group
-
-
-_computed: dict[tuple[str, Column, Hashable], _Group] = {}
-"""Groups that were worked out before, of public values alone: makers learn from many rehearsals with the same ones."""
-MOST_COMPUTED = 256
 
 
 def _computed_group(schema: Schema, function: OfColumns, name: str) -> _Group:

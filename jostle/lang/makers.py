@@ -4,25 +4,32 @@
 given two lists of numbers: what was answered to each query of the workload, and what would have been right. On tables,
 two lists of classes: those predicted for the held-out rows, and their own; with a third value it is given the chance of
 each class, too. It is called on public databases alone, so it sees nothing private.
+
+Of a metafeature there are small changes: another number, another aggregate, a width half or twice as large. Each is
+made at every place of the definition that says the same, and is tried only if it passes the check.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from attrs import evolve, fields
 
 from jostle.choice.makers.making import MkChoiceMaker
 from jostle.corpora.corpus import Corpus
 from jostle.corpora.databases import PublicDatabase
-from jostle.errors import ChoiceError, JostleError
+from jostle.errors import ChoiceError, JostleError, Source
 from jostle.lang import nodes
 from jostle.lang.arithmetic import is_number, kind_of
 from jostle.lang.builtins import BUILTINS
 from jostle.lang.choices import task_of as told_task
 from jostle.lang.frames import Function
+from jostle.lang.printer import show
+from jostle.lang.printer_expressions import show_expression
 from jostle.lang.program_options import Measure, ProgramOption, fitted_below, labels_in, needed_by, version_of
 from jostle.lang.quick_start import quickly
 from jostle.lang.scopes import symbols
@@ -32,7 +39,7 @@ from jostle.lang.values import Leaf, TreeNode
 from jostle.options.base import Option
 from jostle.privacy.probe import Probe
 from jostle.tasks import UNTOLD, Task, task_of
-from jostle.tasks.metafeature import Metafeature
+from jostle.tasks.metafeature import ChangedMeasure, Metafeature
 
 if TYPE_CHECKING:
     from jostle.choice.makers.maker import ChoiceMaker
@@ -40,7 +47,7 @@ if TYPE_CHECKING:
     from jostle.sites import Policy
     from jostle.tasks import Instance, Judge
 
-__all__ = ["check_forced", "labelled", "learned_policies", "make", "metafeature_of"]
+__all__ = ["check_forced", "labelled", "learned_policies", "make", "metafeature_of", "variants"]
 
 
 def judge_of(program: Program, given: Any, task: Task[Any]) -> Judge | None:
@@ -262,3 +269,88 @@ def labelled(program: Program, name: str | None = None) -> Any:
         words=frozenset(symbols(program.module) - program.globals.keys() - set(BUILTINS)),
         fitted_on=fitted_below(program, called),
     )
+
+
+AnyNode = TypeVar("AnyNode", bound=nodes.Node)
+Change = Mapping[nodes.ExpressionNode, nodes.ExpressionNode]
+"""What stands in the place of what, wherever that stands."""
+TWO = nodes.Number(Fraction(2))
+INSTEAD_OF_NOTHING = (1, 3)
+"""What is tried in the place of 0."""
+SCALED = frozenset({"sqrt", "log"})
+"""Functions whose value is a width or a height: half and twice as much is tried."""
+OF_GROUPS = ("sum", "max", "min", "mean", "stddev")
+"""Functions of a query's groups, each of which may stand in the place of another."""
+OF_ROWS = ("count", "sum", "max", "mean", "stddev")
+"""Aggregates of a query."""
+
+
+def variants(program: Program, name: str) -> Iterator[ChangedMeasure]:
+    """A metafeature of a program with each small change of its definition that passes the check."""
+    from jostle.lang.program import load_source  # noqa: PLC0415 - programs hold Options
+
+    needed = needed_by(program, name)
+    definition = program.functions[name].definition
+    for change in _changes(definition):
+        changed = replaced(definition, change)
+        body = tuple(changed if each is definition else each for each in needed)
+        source = Source(program.source.name, show(nodes.Module(body)))
+        try:
+            loaded = load_source(source, files=program.files)
+        except JostleError:
+            continue
+        what = ", ".join(
+            f"{show_expression(new)} in the place of {show_expression(old)}" for old, new in change.items()
+        )
+        yield ChangedMeasure(Measure(loaded, loaded.functions[name]), what, show(nodes.Module((changed,))).rstrip())
+
+
+def _changes(definition: nodes.FunctionDefinition) -> Iterator[Change]:
+    """What may be replaced by what, each thing once; widths all at once."""
+    expressions = [node for node in nodes.walk(definition) if isinstance(node, nodes.ExpressionNode)]
+    priced = [node.spending for node in expressions if isinstance(node, nodes.Noised)]
+    for node in dict.fromkeys(each for each in expressions if not any(each is price for price in priced)):
+        for other in _instead_of(node):
+            yield {node: other}
+    scaled = dict.fromkeys(
+        node
+        for node in expressions
+        if isinstance(node, nodes.Call) and isinstance(node.function, nodes.Name) and node.function.name in SCALED
+    )
+    if scaled:
+        for sign in ("*", "/"):
+            yield {node: nodes.BinaryOperation(node, sign, TWO) for node in scaled}
+
+
+def _instead_of(node: nodes.ExpressionNode) -> Iterator[nodes.ExpressionNode]:
+    match node:
+        case nodes.Number():
+            others = (node.value / 2, node.value * 2) if node.value else map(Fraction, INSTEAD_OF_NOTHING)
+            yield from (nodes.Number(other) for other in others)
+        case nodes.Call(function=nodes.Name(name), arguments=(_,)) if name in OF_GROUPS:
+            yield from (evolve(node, function=nodes.Name(other)) for other in OF_GROUPS if other != name)
+        case nodes.Select(aggregate=name) if node.value is not None:
+            yield from (evolve(node, aggregate=other) for other in OF_ROWS if other != name)
+        case _:
+            pass
+
+
+def replaced(node: AnyNode, change: Change) -> AnyNode:
+    """A node with others in the place of those that a change names; what it was written as is not kept."""
+    changed: dict[str, Any] = {}
+    for attribute in fields(type(node)):
+        value = getattr(node, attribute.name)
+        if isinstance(value, nodes.Node):
+            changed[attribute.name] = _put(value, change)
+        elif isinstance(value, tuple):
+            changed[attribute.name] = tuple(
+                _put(item, change) if isinstance(item, nodes.Node) else item for item in value
+            )
+        elif isinstance(value, nodes.Trivia):
+            changed[attribute.name] = nodes.Trivia()
+    return evolve(node, **changed)
+
+
+def _put(node: nodes.Node, change: Change) -> nodes.Node:
+    known = change.get(node) if isinstance(node, nodes.ExpressionNode) else None
+    return replaced(node, change) if known is None else known

@@ -156,7 +156,7 @@ class Measure:
 
     def changes(self) -> Iterator[ChangedMeasure]:
         """It with small changes of its definition."""
-        from jostle.lang.variants import variants  # noqa: PLC0415 - for training only
+        from jostle.lang.makers import variants  # noqa: PLC0415 - for training only
 
         return variants(self.program, self.function.name)
 
