@@ -13,7 +13,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -63,12 +62,6 @@ ROOMS: Mapping[str, str] = {
     "jostle.__main__": "the command line, by python -m",
 }
 """The rooms from the lowest to the highest: each may name those before it, and none after it."""
-
-CIRCLES: Mapping[str, str] = {
-    "jostle.lang": "one walk over the nodes for all evaluators, with builtins as records, in place of modules that call"
-    " each other",
-}
-"""Rooms whose modules lead round in a circle as yet, each with the remedy. None is to be added."""
 
 
 def named(path: Path) -> str:
@@ -194,12 +187,7 @@ def circles(start: list[str]) -> list[list[str]]:
     return [each for each in found if len(each) > 1]
 
 
-def marked(room: str) -> Any:
-    """Return a room as a parameter of a test: one with a known circle is expected to fail."""
-    return pytest.param(room, marks=pytest.mark.xfail(reason=f"remedy: {CIRCLES[room]}")) if room in CIRCLES else room
-
-
-@pytest.mark.parametrize("room", [marked(room) for room in ROOMS])
+@pytest.mark.parametrize("room", ROOMS)
 def test_no_modules_of_a_room_lead_round_in_a_circle(room: str) -> None:
     assert [circle for circle in circles(in_room(room)) if any(room_of(each) == room for each in circle)] == []
 

@@ -379,7 +379,7 @@ def _tree(checker: Checker, builtin: Builtin, node: nodes.Call, given: list[Worl
     return container([World(world.kinds) if world.inside is None else world for world in given if world != NOTHING])
 
 
-A_NUMBER, A_TEXT, NUMBERS = frozenset({NUMBER}), frozenset({TEXT}), {"guards": _aggregate, "knows": _made}
+A_NUMBER, A_TEXT = frozenset({NUMBER}), frozenset({TEXT})
 SPLIT, PICK = ("attribute", "label", "table"), ("domain", "utilities", "epsilon")
 
 _ALL = (
@@ -440,9 +440,9 @@ _ALL = (
         _map,
         keeps=True,
     ),
-    Builtin("max", ("x", "*xs"), 1, "the largest of several values, or of a list", **NUMBERS, takes=SUMMED),
-    Builtin("mean", ("xs",), 1, "the mean of a list", **NUMBERS, takes=SUMMED),
-    Builtin("min", ("x", "*xs"), 1, "the smallest of several values, or of a list", **NUMBERS, takes=SUMMED),
+    Builtin("max", ("x", "*xs"), 1, "the largest of several values, or of a list", _aggregate, _made, SUMMED),
+    Builtin("mean", ("xs",), 1, "the mean of a list", _aggregate, _made, SUMMED),
+    Builtin("min", ("x", "*xs"), 1, "the smallest of several values, or of a list", _aggregate, _made, SUMMED),
     Builtin(
         "print",
         ("*values",),
@@ -492,8 +492,8 @@ _ALL = (
         keeps=True,
     ),
     Builtin("sqrt", ("x",), 1, "the square root", UNBOUNDED_CHANGE, takes=A_NUMBER),
-    Builtin("stddev", ("xs",), 1, "the standard deviation of a list", **NUMBERS, takes=SUMMED),
-    Builtin("sum", ("xs",), 1, "the sum of a list", **NUMBERS, takes=SUMMED),
+    Builtin("stddev", ("xs",), 1, "the standard deviation of a list", _aggregate, _made, SUMMED),
+    Builtin("sum", ("xs",), 1, "the sum of a list", _aggregate, _made, SUMMED),
     Builtin("zip", ("xs", "*others"), 1, "lists side by side, as a list of tuples", _beside, _zip, LISTED, keeps=True),
     Builtin("noisyCount", ("table", "epsilon"), 1, "how many rows, with noise", _noisy_count, _counted),
     Builtin("noisyMax", PICK, 2, "the item with nearly the highest utility", _noisy_max, _picked),

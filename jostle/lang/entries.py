@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from jostle.lang import nodes
+from jostle.lang.frames import Loaded
 from jostle.lang.roots import used_elsewhere
-
-if TYPE_CHECKING:
-    from jostle.lang.program import Program
 
 __all__ = ["default_entry", "runs_something"]
 
@@ -18,7 +14,7 @@ def runs_something(module: nodes.Module) -> bool:
     return any(not isinstance(statement, nodes.Import) for statement in module.body)
 
 
-def default_entry(program: Program) -> str | None:
+def default_entry(program: Loaded) -> str | None:
     """`main`, or the last function, Option or choice maker that nothing else in the program uses."""
     if "main" in program.functions:
         return "main"

@@ -9,10 +9,11 @@ from typing import Any, Protocol
 
 from attrs import define
 
+from jostle.errors import Source
 from jostle.lang import nodes
 from jostle.lang.stops import Stop
 
-__all__ = ["Frame", "Function", "Runner", "bound"]
+__all__ = ["Frame", "Function", "Loaded", "Runner", "Sent", "bound"]
 
 
 MOST_CALLS = 150
@@ -39,6 +40,53 @@ class Runner(Protocol):
 
     def call(self, frame: Frame, site: str, function: Any, given: list[Any]) -> Any:
         """The value of a function of the program, or of one that it knows."""
+
+
+class Sent(Protocol):
+    """A program as it is sent to another process."""
+
+    def loaded(self) -> Loaded:
+        """The program, loaded there."""
+
+    def option(self, name: str) -> Any:
+        """One of its Options."""
+
+
+class Loaded(Runner, Protocol):
+    """A program that was loaded, as the Options, makers and judges in it see it."""
+
+    source: Source
+    module: nodes.Module
+    globals: dict[str, Any]
+
+    @property
+    def functions(self) -> Mapping[str, Function]:
+        """The plain functions, in order."""
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The Options that the program defines, in order."""
+
+    @property
+    def makers(self) -> Mapping[str, Any]:
+        """The choice makers, in order."""
+
+    @property
+    def entry(self) -> str | None:
+        """The name to run if nobody says what."""
+
+    @property
+    def sent(self) -> Sent:
+        """The program as it is sent to another process."""
+
+    def __getitem__(self, name: str) -> Any:
+        """The object that the program calls so."""
+
+    def run(self, entry: str, *given: Any, epsilon: Fraction | None = None, **named: Any) -> Any:
+        """The value of a function of the program, an Option or a maker."""
+
+    def changed(self, text: str) -> Loaded:
+        """A program of another text that may read the same files."""
 
 
 class Frame:

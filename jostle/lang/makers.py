@@ -4,32 +4,25 @@
 given two lists of numbers: what was answered to each query of the workload, and what would have been right. On tables,
 two lists of classes: those predicted for the held-out rows, and their own; with a third value it is given the chance of
 each class, too. It is called on public databases alone, so it sees nothing private.
-
-Of a metafeature there are small changes: another number, another aggregate, a width half or twice as large. Each is
-made at every place of the definition that says the same, and is tried only if it passes the check.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
-
-from attrs import evolve, fields
+from typing import TYPE_CHECKING, Any
 
 from jostle.choice.makers.making import MkChoiceMaker
 from jostle.corpora.corpus import Corpus
 from jostle.corpora.databases import PublicDatabase
-from jostle.errors import ChoiceError, JostleError, Source
+from jostle.errors import ChoiceError, JostleError
 from jostle.lang import nodes
 from jostle.lang.arithmetic import is_number, kind_of
 from jostle.lang.builtins import BUILTINS
 from jostle.lang.choices import task_of as told_task
-from jostle.lang.frames import Function
-from jostle.lang.printer import show
-from jostle.lang.printer_expressions import show_expression
+from jostle.lang.frames import Function, Loaded, Sent
 from jostle.lang.program_options import Measure, ProgramOption, fitted_below, labels_in, needed_by, version_of
 from jostle.lang.quick_start import quickly
 from jostle.lang.scopes import symbols
@@ -39,18 +32,17 @@ from jostle.lang.values import Leaf, TreeNode
 from jostle.options.base import Option
 from jostle.privacy.probe import Probe
 from jostle.tasks import UNTOLD, Task, task_of
-from jostle.tasks.metafeature import ChangedMeasure, Metafeature
+from jostle.tasks.metafeature import Metafeature
 
 if TYPE_CHECKING:
     from jostle.choice.makers.maker import ChoiceMaker
-    from jostle.lang.program import Program, SentProgram
     from jostle.sites import Policy
     from jostle.tasks import Instance, Judge
 
-__all__ = ["check_forced", "labelled", "learned_policies", "make", "metafeature_of", "variants"]
+__all__ = ["check_forced", "labelled", "learned_policies", "make", "metafeature_of"]
 
 
-def judge_of(program: Program, given: Any, task: Task[Any]) -> Judge | None:
+def judge_of(program: Loaded, given: Any, task: Task[Any]) -> Judge | None:
     """A function of a program as a judge, or the task's judge of a name."""
     from jostle.tasks import Judge  # noqa: PLC0415 - needs what learns
 
@@ -67,7 +59,7 @@ def judge_of(program: Program, given: Any, task: Task[Any]) -> Judge | None:
 class Verdict:
     """How bad an answer is, as a function of the program says; it travels as the program's text."""
 
-    def __init__(self, program: Program, function: Function) -> None:
+    def __init__(self, program: Loaded, function: Function) -> None:
         self.program = program
         self.function = function
 
@@ -92,11 +84,9 @@ class Verdict:
         return verdict_of, (self.program.sent, self.function.name)
 
 
-def verdict_of(sent: SentProgram, function: str) -> Verdict:
+def verdict_of(sent: Sent, function: str) -> Verdict:
     """The judge of a program that was sent here."""
-    from jostle.lang.program import reloaded  # noqa: PLC0415 - programs hold what is here
-
-    program = reloaded(sent)
+    program = sent.loaded()
     return Verdict(program, program.functions[function])
 
 
@@ -164,7 +154,7 @@ def _corpus(given: Any) -> Any:
     return Corpus(databases)
 
 
-def check_forced(program: Program, name: str, forced: Mapping[str, str]) -> None:
+def check_forced(program: Loaded, name: str, forced: Mapping[str, str]) -> None:
     """Refuse to force, by label, what the text below a name shows cannot be taken: before anything is bought.
 
     Options of the library may make choices that the text does not show.
@@ -184,12 +174,12 @@ def check_forced(program: Program, name: str, forced: Mapping[str, str]) -> None
             raise ChoiceError(f"{name} makes no choice {label}", fix=known)
 
 
-def mark_of(program: Program, name: str) -> str:
+def mark_of(program: Loaded, name: str) -> str:
     """A mark of the text below a name; comments and layout are no part of it."""
     return version_of(program, name, digest_bytes=10)
 
 
-def learned_policies(program: Program) -> Mapping[str, Policy]:
+def learned_policies(program: Loaded) -> Mapping[str, Policy]:
     """The policies learned for the labels of a program, through whichever of its functions.
 
     Of two that were trained and come to the same label, the one that was trained last counts; what is of another text
@@ -201,7 +191,7 @@ def learned_policies(program: Program) -> Mapping[str, Policy]:
     return found
 
 
-def _known(program: Program) -> dict[str, Any]:
+def _known(program: Loaded) -> dict[str, Any]:
     """The facts known by the names of functions and Options, what counts most last."""
     from jostle.learned.policies import policies_for  # noqa: PLC0415 - most programs make no labelled choice
 
@@ -213,14 +203,14 @@ def _known(program: Program) -> dict[str, Any]:
     return dict(sorted(known.items(), key=lambda each: each[1].order))
 
 
-def _place(program: Program) -> str:
+def _place(program: Loaded) -> str:
     return str(Path(program.source.name).absolute())
 
 
 class EntryRun:
     """A function or an Option of a program, to be run on public databases; it travels as its text."""
 
-    def __init__(self, program: Program, name: str) -> None:
+    def __init__(self, program: Loaded, name: str) -> None:
         self.program = program
         self.name = name
 
@@ -238,13 +228,11 @@ class EntryRun:
         return _run_of, (self.program.sent, self.name)
 
 
-def _run_of(sent: SentProgram, entry: str) -> EntryRun:
-    from jostle.lang.program import reloaded  # noqa: PLC0415 - programs hold what is here
-
-    return EntryRun(reloaded(sent), entry)
+def _run_of(sent: Sent, entry: str) -> EntryRun:
+    return EntryRun(sent.loaded(), entry)
 
 
-def labelled(program: Program, name: str | None = None) -> Any:
+def labelled(program: Loaded, name: str | None = None) -> Any:
     """A function or an Option of a program as something whose choices can be learned."""
     from jostle.choice.policies.learn import Labelled  # noqa: PLC0415 - for training only
 
@@ -269,88 +257,3 @@ def labelled(program: Program, name: str | None = None) -> Any:
         words=frozenset(symbols(program.module) - program.globals.keys() - set(BUILTINS)),
         fitted_on=fitted_below(program, called),
     )
-
-
-AnyNode = TypeVar("AnyNode", bound=nodes.Node)
-Change = Mapping[nodes.ExpressionNode, nodes.ExpressionNode]
-"""What stands in the place of what, wherever that stands."""
-TWO = nodes.Number(Fraction(2))
-INSTEAD_OF_NOTHING = (1, 3)
-"""What is tried in the place of 0."""
-SCALED = frozenset({"sqrt", "log"})
-"""Functions whose value is a width or a height: half and twice as much is tried."""
-OF_GROUPS = ("sum", "max", "min", "mean", "stddev")
-"""Functions of a query's groups, each of which may stand in the place of another."""
-OF_ROWS = ("count", "sum", "max", "mean", "stddev")
-"""Aggregates of a query."""
-
-
-def variants(program: Program, name: str) -> Iterator[ChangedMeasure]:
-    """A metafeature of a program with each small change of its definition that passes the check."""
-    from jostle.lang.program import load_source  # noqa: PLC0415 - programs hold Options
-
-    needed = needed_by(program, name)
-    definition = program.functions[name].definition
-    for change in _changes(definition):
-        changed = replaced(definition, change)
-        body = tuple(changed if each is definition else each for each in needed)
-        source = Source(program.source.name, show(nodes.Module(body)))
-        try:
-            loaded = load_source(source, files=program.files)
-        except JostleError:
-            continue
-        what = ", ".join(
-            f"{show_expression(new)} in the place of {show_expression(old)}" for old, new in change.items()
-        )
-        yield ChangedMeasure(Measure(loaded, loaded.functions[name]), what, show(nodes.Module((changed,))).rstrip())
-
-
-def _changes(definition: nodes.FunctionDefinition) -> Iterator[Change]:
-    """What may be replaced by what, each thing once; widths all at once."""
-    expressions = [node for node in nodes.walk(definition) if isinstance(node, nodes.ExpressionNode)]
-    priced = [node.spending for node in expressions if isinstance(node, nodes.Noised)]
-    for node in dict.fromkeys(each for each in expressions if not any(each is price for price in priced)):
-        for other in _instead_of(node):
-            yield {node: other}
-    scaled = dict.fromkeys(
-        node
-        for node in expressions
-        if isinstance(node, nodes.Call) and isinstance(node.function, nodes.Name) and node.function.name in SCALED
-    )
-    if scaled:
-        for sign in ("*", "/"):
-            yield {node: nodes.BinaryOperation(node, sign, TWO) for node in scaled}
-
-
-def _instead_of(node: nodes.ExpressionNode) -> Iterator[nodes.ExpressionNode]:
-    match node:
-        case nodes.Number():
-            others = (node.value / 2, node.value * 2) if node.value else map(Fraction, INSTEAD_OF_NOTHING)
-            yield from (nodes.Number(other) for other in others)
-        case nodes.Call(function=nodes.Name(name), arguments=(_,)) if name in OF_GROUPS:
-            yield from (evolve(node, function=nodes.Name(other)) for other in OF_GROUPS if other != name)
-        case nodes.Select(aggregate=name) if node.value is not None:
-            yield from (evolve(node, aggregate=other) for other in OF_ROWS if other != name)
-        case _:
-            pass
-
-
-def replaced(node: AnyNode, change: Change) -> AnyNode:
-    """A node with others in the place of those that a change names; what it was written as is not kept."""
-    changed: dict[str, Any] = {}
-    for attribute in fields(type(node)):
-        value = getattr(node, attribute.name)
-        if isinstance(value, nodes.Node):
-            changed[attribute.name] = _put(value, change)
-        elif isinstance(value, tuple):
-            changed[attribute.name] = tuple(
-                _put(item, change) if isinstance(item, nodes.Node) else item for item in value
-            )
-        elif isinstance(value, nodes.Trivia):
-            changed[attribute.name] = nodes.Trivia()
-    return evolve(node, **changed)
-
-
-def _put(node: nodes.Node, change: Change) -> nodes.Node:
-    known = change.get(node) if isinstance(node, nodes.ExpressionNode) else None
-    return replaced(node, change) if known is None else known

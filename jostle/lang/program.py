@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from jostle.sites import Policy
     from jostle.tables.schema import Schema
 
-__all__ = ["Program", "Purchase", "SentProgram", "load", "load_source", "named", "reloaded"]
+__all__ = ["Program", "Purchase", "SentProgram", "load", "load_source", "named"]
 
 
 @frozen(eq=False)
@@ -232,6 +232,10 @@ class Program:
         """The program as it is sent to another process."""
         return SentProgram(self.source.name, self.source.text, self.files)
 
+    def changed(self, text: str) -> Program:
+        """A program of another text that may read the same files."""
+        return load_source(Source(self.source.name, text), files=self.files)
+
     def call(self, frame: Frame, site: str, function: Any, given: list[Any]) -> Any:
         """A function's value."""
         return apply(frame, site, function, given, {})
@@ -372,9 +376,13 @@ class SentProgram:
     text: str
     files: PublicFiles | None
 
+    def loaded(self) -> Program:
+        """The program, checked again where it was sent."""
+        return _loaded(self, changes())
+
     def option(self, name: str) -> ProgramOption:
         """One of its Options."""
-        return reloaded(self).options[name]
+        return self.loaded().options[name]
 
 
 @contextmanager
@@ -390,11 +398,6 @@ def spending_told(probes: Sequence[Probe]) -> Iterator[None]:
         words = f"epsilon {show_amount(spent)} was spent by then, and what it bought is in the trace" if spent else ""
         told = [evolve(each, why=f"{each.why}; {words or 'nothing was spent'}") for each in mistake.diagnostics]
         raise ProgramError(mistake.source, told) from None
-
-
-def reloaded(sent: SentProgram) -> Program:
-    """A program that another process has checked and sent here."""
-    return _loaded(sent, changes())
 
 
 @lru_cache(maxsize=32)

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from jostle.errors import JostleError
 from jostle.lang import nodes
 from jostle.lang.arithmetic import is_number, kind_of
 from jostle.lang.choices import task_of as told_task
 from jostle.lang.extents import deep_enough
-from jostle.lang.frames import Function
+from jostle.lang.frames import Function, Loaded, Sent
 from jostle.lang.scopes import defined_in
 from jostle.lang.showing import holds_private
 from jostle.lang.stops import Stop, placed
@@ -24,7 +25,6 @@ from jostle.tables.schema import Schema
 from jostle.tasks import Task, task_of
 
 if TYPE_CHECKING:
-    from jostle.lang.program import Program, SentProgram
     from jostle.tasks.metafeature import ChangedMeasure, View
 
 __all__ = ["Measure", "ProgramOption", "fitted_below", "labels_in", "needed_by", "version_of"]
@@ -35,7 +35,7 @@ class ProgramOption(Option):
 
     paper = ""
 
-    def __init__(self, program: Program, name: str, answer: Function, predict: Function | None) -> None:
+    def __init__(self, program: Loaded, name: str, answer: Function, predict: Function | None) -> None:
         self.program = program
         self._name = name
         self.answer = answer
@@ -123,9 +123,7 @@ class ProgramOption(Option):
         return float(loss)
 
     def __reduce__(self) -> tuple[object, ...]:
-        from jostle.lang.program import SentProgram  # noqa: PLC0415 - programs hold Options
-
-        return SentProgram.option, (self.program.sent, self._name)
+        return self.program.sent.option, (self._name,)
 
     def __repr__(self) -> str:
         return f"<Option {self._name} of {self.program.source.name}>"
@@ -134,7 +132,7 @@ class ProgramOption(Option):
 class Measure:
     """What a metafeature of a program measures: its body is run on a view, and what it buys is bought there."""
 
-    def __init__(self, program: Program, function: Function) -> None:
+    def __init__(self, program: Loaded, function: Function) -> None:
         self.program = program
         self.function = function
 
@@ -155,10 +153,19 @@ class Measure:
         return version_of(self.program, self.function.name)
 
     def changes(self) -> Iterator[ChangedMeasure]:
-        """It with small changes of its definition."""
-        from jostle.lang.makers import variants  # noqa: PLC0415 - for training only
+        """It with each small change of its definition that passes the check."""
+        from jostle.lang.printer import show  # noqa: PLC0415 - for training only
+        from jostle.lang.variants import variants  # noqa: PLC0415 - as above
+        from jostle.tasks.metafeature import ChangedMeasure  # noqa: PLC0415 - as above
 
-        return variants(self.program, self.function.name)
+        name = self.function.name
+        for what, changed, module in variants(needed_by(self.program, name), self.function.definition):
+            try:
+                loaded = self.program.changed(show(module))
+            except JostleError:
+                continue
+            text = show(nodes.Module((changed,))).rstrip()
+            yield ChangedMeasure(Measure(loaded, loaded.functions[name]), what, text)
 
     def __reduce__(self) -> tuple[object, ...]:
         return measure_of, (self.program.sent, self.function.name)
@@ -180,15 +187,13 @@ class Stand:
         return self._view.buy_cells(wanted)
 
 
-def measure_of(sent: SentProgram, function: str) -> Measure:
+def measure_of(sent: Sent, function: str) -> Measure:
     """The measure of a program that was sent here."""
-    from jostle.lang.program import reloaded  # noqa: PLC0415 - programs hold Options
-
-    program = reloaded(sent)
+    program = sent.loaded()
     return Measure(program, program.functions[function])
 
 
-def needed_by(program: Program, name: str) -> list[nodes.Statement]:
+def needed_by(program: Loaded, name: str) -> list[nodes.Statement]:
     """The statements of a program that one of its names depends on, in order."""
     definitions: dict[str, nodes.Statement] = {}
     for statement in program.module.body:
@@ -204,7 +209,7 @@ def needed_by(program: Program, name: str) -> list[nodes.Statement]:
     return [each for each in program.module.body if id(each) in statements]
 
 
-def version_of(program: Program, name: str, digest_bytes: int = 4) -> str:
+def version_of(program: Loaded, name: str, digest_bytes: int = 4) -> str:
     """A mark of what one of a program's names stands for: of its tree, and of what that uses.
 
     What was learned is kept under it: a class of nodes that gets another name is written with the one that it had.
@@ -214,14 +219,14 @@ def version_of(program: Program, name: str, digest_bytes: int = 4) -> str:
     return hashlib.blake2b(text.encode(), digest_size=digest_bytes).hexdigest()
 
 
-def labels_in(program: Program, name: str) -> tuple[str, ...]:
+def labels_in(program: Loaded, name: str) -> tuple[str, ...]:
     """The labels of the choices in what a name of the program stands for and uses, in the order of the text."""
     needed = needed_by(program, name)
     labels = (node.label for each in needed for node in nodes.walk(each) if isinstance(node, nodes.Choose))
     return tuple(dict.fromkeys(labels))
 
 
-def fitted_below(program: Program, name: str) -> tuple[Any, ...]:
+def fitted_below(program: Loaded, name: str) -> tuple[Any, ...]:
     """What the library's Options were fitted on that a name of the program stands for or uses."""
     walked = (node for each in needed_by(program, name) for node in nodes.walk(each))
     named = dict.fromkeys(node.name for node in walked if isinstance(node, nodes.Name))
@@ -229,7 +234,7 @@ def fitted_below(program: Program, name: str) -> tuple[Any, ...]:
     return tuple(each.fitted_on for each in used if isinstance(each, Option) and not isinstance(each, ProgramOption))
 
 
-def learned_mark(program: Program, name: str) -> str:
+def learned_mark(program: Loaded, name: str) -> str:
     """A mark of the policies that the labelled choices below a name follow; nothing where there are none."""
     labels = labels_in(program, name)
     if not labels:
