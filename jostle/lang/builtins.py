@@ -80,37 +80,44 @@ def _computed(pricer: Pricer, span: Span, builtin: Builtin, given: list[Any]) ->
 class Builtin:
     """A function that every program knows."""
 
-    name: str
-    """What it is called."""
-    parameters: tuple[str, ...]
-    """The names of what it takes; a last one with a star stands for any number more."""
-    least: int
-    """How many of them must be given."""
+    head: str
+    """How it is called: `log(x, base=...)`. What can be left out has dots; a last name with a star is any number more."""
     meaning: str
     """What it gives back, in a sentence."""
-    guards: Guards = field(default=_public, repr=False)
-    knows: Knows = field(default=_computed, repr=False)
     takes: frozenset[int] | None = None
     """The kinds of public values that it takes; None where nothing is said of them."""
+    guards: Guards = field(default=_public, repr=False)
+    knows: Knows = field(default=_computed, repr=False)
     keeps: bool = False
     """Whether it gives back, in one way or another, what it is given."""
+    name: str = field(init=False)
+    """What it is called."""
+    parameters: tuple[str, ...] = field(init=False)
+    """The names of what it takes, the last perhaps with a star."""
+    least: int = field(init=False)
+    """How many of them must be given."""
+
+    @name.default
+    def _named(self) -> str:
+        return self.head.partition("(")[0]
+
+    @parameters.default
+    def _written(self) -> tuple[str, ...]:
+        return tuple(each.removesuffix("=...") for each in self.head.partition("(")[2][:-1].split(", "))
+
+    @least.default
+    def _needed(self) -> int:
+        return sum(not each.startswith("*") for each in self.parameters) - self.head.count("=...")
 
     @property
     def most(self) -> int | None:
         """How many values it takes at most; None for any number."""
-        return None if self.parameters and self.parameters[-1].startswith("*") else len(self.parameters)
+        return None if self.parameters[-1].startswith("*") else len(self.parameters)
 
     @property
     def plain(self) -> tuple[str, ...]:
         """The parameters that have a name."""
         return tuple(name for name in self.parameters if not name.startswith("*"))
-
-    @property
-    def head(self) -> str:
-        """How it is called: `sqrt(x)`."""
-        shown = [name if index < self.least else f"{name}=..." for index, name in enumerate(self.parameters)]
-        shown = [name.removesuffix("=...") if name.startswith("*") else name for name in shown]
-        return f"{self.name}({', '.join(shown)})"
 
     def in_order(self, given: Sequence[Value], named: dict[str, Value], missing: Value) -> list[Value]:
         """The values of a call in the order of the parameters, with something for those that are left out."""
@@ -379,158 +386,94 @@ def _tree(checker: Checker, builtin: Builtin, node: nodes.Call, given: list[Worl
     return container([World(world.kinds) if world.inside is None else world for world in given if world != NOTHING])
 
 
-A_NUMBER, A_TEXT = frozenset({NUMBER}), frozenset({TEXT})
-SPLIT, PICK = ("attribute", "label", "table"), ("domain", "utilities", "epsilon")
+A_NUMBER, A_TEXT, AN_ATTRIBUTE = frozenset({NUMBER}), frozenset({TEXT}), frozenset({ATTRIBUTE})
+SPLIT, PICK = "(attribute, label, table)", "(domain, utilities, epsilon=...)"
+ROUNDS = ("a private number of rounds", "how often a loop runs shows in the output", "buy it first: {{ ... }}")
+REHEARSED = (
+    "{what} goes into a rehearsal",
+    "rehearsals are on public databases, and show everything",
+    "use public ones",
+)
+SHOWN = ("{what} is printed", "it would be seen without noise", "print({{ ... }})")
+MESSAGE = ("{what} in a message", "whoever reads it sees it without noise")
+IN_ORDER = ("`{name}` of private values", "their order shows them without noise")
+PRUNED = ("a tree with private values is pruned", "pruning compares them")
+NAMED = ("a private value is a file name", "which file is opened shows it")
 
 _ALL = (
-    Builtin("abs", ("x",), 1, "the size of a number without its sign", _abs, _made, A_NUMBER),
-    Builtin("all", ("xs",), 1, "whether all of a list hold", TESTED, takes=LISTED),
-    Builtin("any", ("xs",), 1, "whether one of a list holds", TESTED, takes=LISTED),
+    Builtin("abs(x)", "the size of a number without its sign", A_NUMBER, _abs, _made),
+    Builtin("all(xs)", "whether all of a list hold", LISTED, TESTED),
+    Builtin("any(xs)", "whether one of a list holds", LISTED, TESTED),
+    Builtin("argmax(scores)", "the key with the largest value, or the index of the largest item", LISTED, COMPARED),
+    Builtin("argmin(scores)", "the key with the smallest value, or the index of the smallest item", LISTED, COMPARED),
+    Builtin("ceil(x)", "the next whole number above", A_NUMBER, UNBOUNDED_CHANGE),
+    Builtin("exp(x)", "e to the power of a number", A_NUMBER, UNBOUNDED_CHANGE),
+    Builtin("fail(message)", "nothing; it ends the run with a sentence", A_TEXT, _must_be_public("J207", *MESSAGE)),
+    Builtin("floor(x)", "the next whole number below", A_NUMBER, UNBOUNDED_CHANGE),
     Builtin(
-        "argmax",
-        ("scores",),
-        1,
-        "the key with the largest value, or the index of the largest item",
-        COMPARED,
-        takes=LISTED,
+        "len(x)", "how many items a list has; of a table, its rows, which is private", LISTED | A_TEXT, _len, _length
     ),
+    Builtin("list(xs)", "the items as a list", LISTED, _passed_on, _listed, keeps=True),
+    Builtin("log(x, base=...)", "the logarithm, natural unless a base is given", A_NUMBER, UNBOUNDED_CHANGE),
     Builtin(
-        "argmin",
-        ("scores",),
-        1,
-        "the key with the smallest value, or the index of the smallest item",
-        COMPARED,
-        takes=LISTED,
-    ),
-    Builtin("ceil", ("x",), 1, "the next whole number above", UNBOUNDED_CHANGE, takes=A_NUMBER),
-    Builtin("exp", ("x",), 1, "e to the power of a number", UNBOUNDED_CHANGE, takes=A_NUMBER),
-    Builtin(
-        "fail",
-        ("message",),
-        1,
-        "nothing; it ends the run with a sentence",
-        _must_be_public("J207", "{what} in a message", "whoever reads it sees it without noise"),
-        takes=A_TEXT,
-    ),
-    Builtin("floor", ("x",), 1, "the next whole number below", UNBOUNDED_CHANGE, takes=A_NUMBER),
-    Builtin(
-        "len",
-        ("x",),
-        1,
-        "how many items a list has; of a table, its rows, which is private",
-        _len,
-        _length,
-        LISTED | A_TEXT,
-    ),
-    Builtin("list", ("xs",), 1, "the items as a list", _passed_on, _listed, LISTED, keeps=True),
-    Builtin(
-        "log",
-        ("x", "base"),
-        1,
-        "the logarithm, natural unless a base is given",
-        UNBOUNDED_CHANGE,
-        takes=A_NUMBER,
-    ),
-    Builtin(
-        "map",
-        ("function", "items"),
-        2,
+        "map(function, items)",
         "a list of what a function gives for each item",
+        None,
         _called_with_each,
         _map,
         keeps=True,
     ),
-    Builtin("max", ("x", "*xs"), 1, "the largest of several values, or of a list", _aggregate, _made, SUMMED),
-    Builtin("mean", ("xs",), 1, "the mean of a list", _aggregate, _made, SUMMED),
-    Builtin("min", ("x", "*xs"), 1, "the smallest of several values, or of a list", _aggregate, _made, SUMMED),
+    Builtin("max(x, *xs)", "the largest of several values, or of a list", SUMMED, _aggregate, _made),
+    Builtin("mean(xs)", "the mean of a list", SUMMED, _aggregate, _made),
+    Builtin("min(x, *xs)", "the smallest of several values, or of a list", SUMMED, _aggregate, _made),
+    Builtin("print(*values)", "nothing; it shows public or released values", None, _must_be_public("J204", *SHOWN)),
     Builtin(
-        "print",
-        ("*values",),
-        0,
-        "nothing; it shows public or released values",
-        _must_be_public("J204", "{what} is printed", "it would be seen without noise", "print({{ ... }})"),
-    ),
-    Builtin(
-        "range",
-        ("start", "stop", "step"),
-        1,
+        "range(start, stop=..., step=...)",
         "whole numbers from 0 or a start up to before a stop",
-        _must_be_public(
-            "J205",
-            "a private number of rounds",
-            "how often a loop runs shows in the output",
-            "buy it first: {{ ... }}",
-        ),
-        _range,
         A_NUMBER,
+        _must_be_public("J205", *ROUNDS),
+        _range,
     ),
     Builtin(
-        "round",
-        ("x", "digits"),
-        1,
+        "round(x, digits=...)",
         "the nearest number with so many digits after the point",
+        A_NUMBER,
         UNBOUNDED_CHANGE,
-        takes=A_NUMBER,
     ),
     Builtin(
-        "size",
-        ("attribute",),
-        1,
+        "size(attribute)",
         "how many values an attribute can have: a public fact",
+        AN_ATTRIBUTE,
         UNBOUNDED_CHANGE,
         _size,
-        frozenset({ATTRIBUTE}),
     ),
+    Builtin("sorted(xs)", "the items in order", LISTED, _must_be_public("J216", *IN_ORDER), _listed, keeps=True),
+    Builtin("sqrt(x)", "the square root", A_NUMBER, UNBOUNDED_CHANGE),
+    Builtin("stddev(xs)", "the standard deviation of a list", SUMMED, _aggregate, _made),
+    Builtin("sum(xs)", "the sum of a list", SUMMED, _aggregate, _made),
+    Builtin("zip(xs, *others)", "lists side by side, as a list of tuples", LISTED, _beside, _zip, keeps=True),
+    Builtin("noisyCount(table, epsilon=...)", "how many rows, with noise", None, _noisy_count, _counted),
+    Builtin(f"noisyMax{PICK}", "the item with nearly the highest utility", None, _noisy_max, _picked),
+    Builtin(f"expMech{PICK}", "the item with nearly the highest utility", None, _noisy_max, _picked),
+    Builtin(f"maxScore{SPLIT}", "how many rows a split predicts right: private", None, _score("number"), _made),
+    Builtin(f"gini{SPLIT}", "the Gini score of a split: private", None, _score("score"), _made),
+    Builtin(f"infoGain{SPLIT}", "the information gain of a split: private", None, _score("score"), _made),
+    Builtin(f"random{SPLIT}", "the same score for every split: no data is looked at", None, _score("score"), _made),
+    Builtin("Leaf(pred, size=..., votes=...)", "a leaf of a decision tree", None, _tree, keeps=True),
+    Builtin("Node(att, children)", "an inner node of a decision tree", None, _tree, keeps=True),
     Builtin(
-        "sorted",
-        ("xs",),
-        1,
-        "the items in order",
-        _must_be_public("J216", "`{name}` of private values", "their order shows them without noise"),
-        _listed,
-        LISTED,
-        keeps=True,
-    ),
-    Builtin("sqrt", ("x",), 1, "the square root", UNBOUNDED_CHANGE, takes=A_NUMBER),
-    Builtin("stddev", ("xs",), 1, "the standard deviation of a list", _aggregate, _made, SUMMED),
-    Builtin("sum", ("xs",), 1, "the sum of a list", _aggregate, _made, SUMMED),
-    Builtin("zip", ("xs", "*others"), 1, "lists side by side, as a list of tuples", _beside, _zip, LISTED, keeps=True),
-    Builtin("noisyCount", ("table", "epsilon"), 1, "how many rows, with noise", _noisy_count, _counted),
-    Builtin("noisyMax", PICK, 2, "the item with nearly the highest utility", _noisy_max, _picked),
-    Builtin("expMech", PICK, 2, "the item with nearly the highest utility", _noisy_max, _picked),
-    Builtin("maxScore", SPLIT, 3, "how many rows a split predicts right: private", _score("number"), _made),
-    Builtin("gini", SPLIT, 3, "the Gini score of a split: private", _score("score"), _made),
-    Builtin("infoGain", SPLIT, 3, "the information gain of a split: private", _score("score"), _made),
-    Builtin("random", SPLIT, 3, "the same score for every split: no data is looked at", _score("score"), _made),
-    Builtin("Leaf", ("pred", "size", "votes"), 1, "a leaf of a decision tree", _tree, keeps=True),
-    Builtin("Node", ("att", "children"), 2, "an inner node of a decision tree", _tree, keeps=True),
-    Builtin(
-        "C45_Prune",
-        ("tree",),
-        1,
+        "C45_Prune(tree)",
         "the tree without branches that are no better than a leaf",
-        _must_be_public("J217", "a tree with private values is pruned", "pruning compares them"),
+        None,
+        _must_be_public("J217", *PRUNED),
     ),
     Builtin(
-        "rehearse",
-        ("option", "database", "scale", "epsilon"),
-        4,
+        "rehearse(option, database, scale, epsilon)",
         "the error of an Option on a public database, which costs nothing",
-        _must_be_public(
-            "J211",
-            "{what} goes into a rehearsal",
-            "rehearsals are on public databases, and show everything",
-            "use public ones",
-        ),
+        None,
+        _must_be_public("J211", *REHEARSED),
     ),
-    Builtin(
-        "public",
-        ("path",),
-        1,
-        "the public databases of a file or folder",
-        _must_be_public("J211", "a private value is a file name", "which file is opened shows it"),
-        takes=A_TEXT,
-    ),
+    Builtin("public(path)", "the public databases of a file or folder", A_TEXT, _must_be_public("J211", *NAMED)),
 )
 
 BUILTINS: dict[str, Builtin] = {each.name: each for each in _ALL}
