@@ -81,7 +81,7 @@ class Builtin:
     """A function that every program knows."""
 
     head: str
-    """How it is called: `log(x, base=...)`. What can be left out has dots; a last name with a star is any number more."""
+    """How it is called: `log(x, base=...)`. What can be left out has dots; a last name with a star stands for more."""
     meaning: str
     """What it gives back, in a sentence."""
     takes: frozenset[int] | None = None
