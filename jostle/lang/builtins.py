@@ -67,8 +67,22 @@ Knows = Callable[[Pricer, Span, "Builtin", list[Any]], Any]
 """What a function gives, as far as is known, where a program is run without data; it spends, and reports."""
 
 
-def _public(checker: Checker, builtin: Builtin, node: nodes.Call, given: list[World], place: Place) -> World:  # noqa: ARG001
-    return PUBLIC
+def _must_be_public(code: str, title: str, why: str, fix: str = BUY_FIRST) -> Guards:
+    def guards(checker: Checker, builtin: Builtin, node: nodes.Call, given: list[World], place: Place) -> World:  # noqa: ARG001
+        wrong = [(number, world) for number, world in enumerate(given) if world.holds_private]
+        for number, world in wrong:
+            what = world.word if world.is_private else "a list of private values"
+            way_out = fix if world.is_private or "{{" not in fix else BUY_EACH
+            written = builtin.written(node, number)
+            checker.report(code, title.format(name=builtin.name, what=what), written, why, way_out)
+        # Nothing is said about what is computed from a mistake.
+        return NOTHING if wrong else PUBLIC
+
+    return guards
+
+
+REFUSED = _must_be_public("J217", "`{name}` of {what}", "how far one row can change the result has no small bound")
+"""What becomes of private values where nothing else is said."""
 
 
 def _computed(pricer: Pricer, span: Span, builtin: Builtin, given: list[Any]) -> Any:
@@ -86,7 +100,8 @@ class Builtin:
     """What it gives back, in a sentence."""
     takes: frozenset[int] | None = None
     """The kinds of public values that it takes; None where nothing is said of them."""
-    guards: Guards = field(default=_public, repr=False)
+    guards: Guards = field(default=REFUSED, repr=False)
+    """What becomes of private values; where nothing is said, they are refused."""
     knows: Knows = field(default=_computed, repr=False)
     keeps: bool = False
     """Whether it gives back, in one way or another, what it is given."""
@@ -139,23 +154,6 @@ class Builtin:
 # Of public values alone
 
 
-def _must_be_public(code: str, title: str, why: str, fix: str = BUY_FIRST) -> Guards:
-    def guards(checker: Checker, builtin: Builtin, node: nodes.Call, given: list[World], place: Place) -> World:  # noqa: ARG001
-        wrong = [(number, world) for number, world in enumerate(given) if world.holds_private]
-        for number, world in wrong:
-            what = world.word if world.is_private else "a list of private values"
-            way_out = fix if world.is_private or "{{" not in fix else BUY_EACH
-            written = builtin.written(node, number)
-            checker.report(code, title.format(name=builtin.name, what=what), written, why, way_out)
-        # Nothing is said about what is computed from a mistake.
-        return NOTHING if wrong else PUBLIC
-
-    return guards
-
-
-UNBOUNDED_CHANGE = _must_be_public(
-    "J217", "`{name}` of {what}", "how far one row can change the result has no small bound"
-)
 TESTED = _must_be_public("J202", "`{name}` of {what}", "what follows from it would show it without noise")
 COMPARED = _must_be_public(
     "J216",
@@ -406,15 +404,15 @@ _ALL = (
     Builtin("any(xs)", "whether one of a list holds", LISTED, TESTED),
     Builtin("argmax(scores)", "the key with the largest value, or the index of the largest item", LISTED, COMPARED),
     Builtin("argmin(scores)", "the key with the smallest value, or the index of the smallest item", LISTED, COMPARED),
-    Builtin("ceil(x)", "the next whole number above", A_NUMBER, UNBOUNDED_CHANGE),
-    Builtin("exp(x)", "e to the power of a number", A_NUMBER, UNBOUNDED_CHANGE),
+    Builtin("ceil(x)", "the next whole number above", A_NUMBER),
+    Builtin("exp(x)", "e to the power of a number", A_NUMBER),
     Builtin("fail(message)", "nothing; it ends the run with a sentence", A_TEXT, _must_be_public("J207", *MESSAGE)),
-    Builtin("floor(x)", "the next whole number below", A_NUMBER, UNBOUNDED_CHANGE),
+    Builtin("floor(x)", "the next whole number below", A_NUMBER),
     Builtin(
         "len(x)", "how many items a list has; of a table, its rows, which is private", LISTED | A_TEXT, _len, _length
     ),
     Builtin("list(xs)", "the items as a list", LISTED, _passed_on, _listed, keeps=True),
-    Builtin("log(x, base=...)", "the logarithm, natural unless a base is given", A_NUMBER, UNBOUNDED_CHANGE),
+    Builtin("log(x, base=...)", "the logarithm, natural unless a base is given", A_NUMBER),
     Builtin(
         "map(function, items)",
         "a list of what a function gives for each item",
@@ -434,21 +432,16 @@ _ALL = (
         _must_be_public("J205", *ROUNDS),
         _range,
     ),
-    Builtin(
-        "round(x, digits=...)",
-        "the nearest number with so many digits after the point",
-        A_NUMBER,
-        UNBOUNDED_CHANGE,
-    ),
+    Builtin("round(x, digits=...)", "the nearest number with so many digits after the point", A_NUMBER),
     Builtin(
         "size(attribute)",
         "how many values an attribute can have: a public fact",
         AN_ATTRIBUTE,
-        UNBOUNDED_CHANGE,
+        REFUSED,
         _size,
     ),
     Builtin("sorted(xs)", "the items in order", LISTED, _must_be_public("J216", *IN_ORDER), _listed, keeps=True),
-    Builtin("sqrt(x)", "the square root", A_NUMBER, UNBOUNDED_CHANGE),
+    Builtin("sqrt(x)", "the square root", A_NUMBER),
     Builtin("stddev(xs)", "the standard deviation of a list", SUMMED, _aggregate, _made),
     Builtin("sum(xs)", "the sum of a list", SUMMED, _aggregate, _made),
     Builtin("zip(xs, *others)", "lists side by side, as a list of tuples", LISTED, _beside, _zip, keeps=True),
