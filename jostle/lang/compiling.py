@@ -13,12 +13,11 @@ from attrs import define, evolve, field
 
 from jostle.errors import ProgramError, Source, Span
 from jostle.lang import nodes
-from jostle.lang.arithmetic import BINARY, negated
 from jostle.lang.asked_once import Once, once_in
 from jostle.lang.builtins import BUILTINS, EPSILON
 from jostle.lang.frames import Frame
-from jostle.lang.listing import items, truth
 from jostle.lang.operations import NUMERIC
+from jostle.lang.operators import BINARY, items, negated, truth
 from jostle.lang.printer_expressions import show_expression
 from jostle.lang.scopes import defined_in, target_names
 from jostle.lang.stops import MISTAKES, Stop, placed

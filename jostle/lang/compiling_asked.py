@@ -17,16 +17,14 @@ import numpy as np
 
 from jostle.errors import JostleError, Span
 from jostle.lang import nodes
-from jostle.lang.arithmetic import fraction, kind_of, plain_number
 from jostle.lang.builtins import BUILTINS, EPSILON, KEEPING, Builtin
 from jostle.lang.compiling import Compiler, Go, Scope, constant, text_of
 from jostle.lang.compiling_values import VALUES, LambdaValue
 from jostle.lang.frames import Frame, Function, bound
 from jostle.lang.library import DATABASE, LibraryOption, library_options
-from jostle.lang.listing import items
-from jostle.lang.lowering import OfColumns, Query, lower
+from jostle.lang.lowering import OfColumns, Query, fact_of, lower
 from jostle.lang.operations import BUYING, PLAIN, operated
-from jostle.lang.operators import fact_of
+from jostle.lang.operators import fraction, items, kind_of, plain_number
 from jostle.lang.program_options import ProgramOption
 from jostle.lang.scopes import named_slot
 from jostle.lang.stops import MISTAKES, Stop, broken_off

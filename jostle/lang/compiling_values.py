@@ -10,13 +10,12 @@ from attrs import define
 
 from jostle.errors import Span
 from jostle.lang import nodes
-from jostle.lang.arithmetic import BINARY, negated
 from jostle.lang.builtins import KEEPING
 from jostle.lang.compiling import UNKNOWN, Compiler, Go, Scope, folded
 from jostle.lang.extents import MOST_ITEMS, held
 from jostle.lang.frames import Frame, bound
 from jostle.lang.operations import PLAIN
-from jostle.lang.operators import COMPARE, distinct, hashable, item_of, named_alike
+from jostle.lang.operators import BINARY, COMPARE, distinct, hashable, item_of, named_alike, negated
 from jostle.lang.scopes import named_slot, target_names
 from jostle.lang.stops import MISTAKES, Stop
 

@@ -13,15 +13,26 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
-from jostle.lang.arithmetic import is_number, kind_of
+from jostle.lang.operators import is_number, kind_of
 from jostle.lang.stops import Stop
-from jostle.lang.values import Axis, OneValue, PrivateNumber, TableValue, column_values
+from jostle.lang.values import (
+    Axis,
+    Features,
+    KnownAttribute,
+    Leaf,
+    OneValue,
+    PrivateNumber,
+    TableValue,
+    TreeNode,
+    attribute_of,
+    column_values,
+)
 from jostle.privacy.expressions import cells, deviation, largest, mean_of_cells, occupied, rows, smallest, sums, total
 from jostle.privacy.nodes import Expression
 from jostle.tables.columns import Numeric
 from jostle.tables.schema import Schema
 
-__all__ = ["CELL", "OfColumns", "Query", "aggregated", "axis_size", "lower"]
+__all__ = ["CELL", "OfColumns", "Query", "aggregated", "fact_of", "fact_of_table", "lower"]
 
 CELL = "values"
 """The number of rows in a cell of all columns."""
@@ -346,3 +357,51 @@ def aggregated(name: str, number: PrivateNumber) -> PrivateNumber:
         )
     made = {"sum": total, "max": largest, "min": smallest, "mean": mean_of_cells, "stddev": deviation}[name]
     return PrivateNumber(number.table, made(number.expression))
+
+
+# Public facts
+
+
+def fact_of(value: Any, name: str) -> Any:
+    """A named part of a value."""
+    if isinstance(value, TableValue):
+        return fact_of_table(value, name)
+    if isinstance(value, Features):
+        if name not in value.seen:
+            raise Stop(
+                "J503", f"there is no metafeature `{name}`", "`predict` sees those the maker is informed by", name
+            )
+        return value.seen[name]
+    if (
+        isinstance(value, Leaf | TreeNode)
+        and name in {"pred", "size", "votes", "att", "children"}
+        and hasattr(value, name)
+    ):
+        return getattr(value, name)
+    if isinstance(value, KnownAttribute) and name in {"name", "values"}:
+        return getattr(value, name)
+    raise Stop(
+        "J503", f"{kind_of(value)} has no `{name}`", "only tables and trees have parts with names", "db.attributes"
+    )
+
+
+def fact_of_table(table: TableValue, name: str) -> Any:
+    """A public fact of a table."""
+    schema = table.schema
+    if name == "attributes":
+        return [attribute_of(schema, each) for each in schema.attributes]
+    if name == "label":
+        if schema.label is None:
+            raise Stop("J503", "the table has no label", "its schema names none", 'label = "ill", in the schema')
+        return attribute_of(schema, schema.label)
+    if name == "rows":
+        if schema.rows is None:
+            raise Stop("J503", "the number of rows is private", "the schema does not declare it", "{{ len(db) }}")
+        return schema.rows
+    if name in schema:
+        return attribute_of(schema, name)
+    if name.endswith("_range"):
+        return axis_size(schema, name.removesuffix("_range"))
+    listed = ", ".join(schema.names[:8])
+    why = f"public facts are attributes, label, rows, a column ({listed}) or its range, as in x_range"
+    raise Stop("J503", f"the table has no `{name}`", why, "db.attributes")

@@ -19,10 +19,10 @@ from jostle.corpora.corpus import Corpus
 from jostle.corpora.databases import PublicDatabase
 from jostle.errors import ChoiceError, JostleError
 from jostle.lang import nodes
-from jostle.lang.arithmetic import is_number, kind_of
 from jostle.lang.builtins import BUILTINS
 from jostle.lang.choices import task_of as told_task
 from jostle.lang.frames import Function, Loaded, Sent
+from jostle.lang.operators import is_number, kind_of
 from jostle.lang.program_options import Measure, ProgramOption, fitted_below, labels_in, needed_by, version_of
 from jostle.lang.quick_start import quickly
 from jostle.lang.scopes import symbols

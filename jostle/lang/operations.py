@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from jostle.lang.arithmetic import fraction, is_number, kind_of, plain_number
 from jostle.lang.extents import MOST_ITEMS, held
 from jostle.lang.frames import Frame
-from jostle.lang.listing import all_numbers, items, number, truth
 from jostle.lang.lowering import aggregated
+from jostle.lang.operators import all_numbers, fraction, is_number, items, kind_of, number, plain_number, truth
 from jostle.lang.showing import holds_private, shown
 from jostle.lang.stops import Stop
 from jostle.lang.tree_values import pruned

@@ -1,19 +1,21 @@
-"""What comparisons, brackets and dots do to the values of a running program: truths, items, and named parts."""
+"""What signs, comparisons and brackets do to the values of a running program: numbers, truths, items.
+
+Numbers are exact fractions as long as nothing but + - * / // % is done to them, then doubles.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+import operator
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
-from jostle.lang.arithmetic import is_number, kind_of
-from jostle.lang.listing import items
-from jostle.lang.lowering import axis_size
+from jostle.lang.extents import held, small_enough
 from jostle.lang.showing import no_key, shown
-from jostle.lang.stops import Stop
+from jostle.lang.stops import Stop, too_large
 from jostle.lang.values import (
     Axis,
-    Features,
     KnownAttribute,
     Leaf,
     OneValue,
@@ -21,10 +23,291 @@ from jostle.lang.values import (
     PrivateNumber,
     TableValue,
     TreeNode,
-    attribute_of,
+    common,
+    numbered,
 )
+from jostle.privacy.amounts import exact
 
-__all__ = ["COMPARE", "distinct", "fact_of", "fact_of_table", "hashable", "item_of", "named_alike"]
+__all__ = [
+    "BINARY",
+    "COMPARE",
+    "EXACT",
+    "all_numbers",
+    "distinct",
+    "fraction",
+    "hashable",
+    "is_number",
+    "item_of",
+    "items",
+    "kind_of",
+    "named_alike",
+    "negated",
+    "number",
+    "plain_number",
+    "truth",
+]
+
+
+NUMBERS = (int, float, Fraction)
+EXACT = frozenset(NUMBERS)
+"""Exactly these, which is quickly seen."""
+SHORT = 2**63
+"""Whole numbers below this need no second look."""
+NUMBER_INSTEAD = {
+    "a text": "write numbers without quotes: 4",
+    "a list": "take one of its items: xs[0], or add them up: sum(xs)",
+    "an attribute": "size(db.label) is how many values it has",
+    "a dictionary": "take one of its values: h[key]",
+    "nothing": "give it a value first: n = 0",
+}
+"""What to write instead of something that is no number."""
+MOST_BITS = 4096
+"""Exact numbers with more digits go on as doubles."""
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a public number."""
+    kind = type(value)
+    return kind is int or kind is Fraction or kind is float or (isinstance(value, NUMBERS) and kind is not bool)
+
+
+def fraction(value: object, what: str) -> Fraction:
+    """A public number as an exact fraction, for budgets."""
+    if not is_number(value):
+        raise _wrong_kind(what, value)
+    return exact(value, what)  # type: ignore[arg-type]  # a number, as just seen
+
+
+def plain_number(value: Any) -> Any:
+    """A fraction that is whole as an int, one that has grown too long as a double."""
+    if type(value) is Fraction:
+        denominator = value.denominator
+        if denominator != 1:
+            return value if denominator.bit_length() <= MOST_BITS else float(value)
+        value = value.numerator
+    if type(value) is int and value.bit_length() > MOST_BITS:
+        return float(value)
+    return value
+
+
+def _wrong_kind(what: str, value: object) -> Stop:
+    kind = kind_of(value)
+    return Stop("J501", f"{what} is {kind}", "it has to be a number", NUMBER_INSTEAD.get(kind, "give a number"))
+
+
+def kind_of(value: object) -> str:
+    """The kind of a value, in words; never the value."""
+    if isinstance(value, Private):
+        return "a private value"
+    names = {bool: "a truth", str: "a text", list: "a list", range: "a list", tuple: "a tuple", dict: "a dictionary"}
+    if isinstance(value, KnownAttribute):
+        return "an attribute"
+    if value is None:
+        return "nothing"
+    if isinstance(value, Leaf | TreeNode):
+        return "a tree"
+    return names.get(type(value), "a number" if is_number(value) else f"a {type(value).__name__}")
+
+
+def negated(value: Any) -> Any:
+    """A number with the other sign."""
+    value = numbered(value)
+    if isinstance(value, PrivateNumber):
+        return PrivateNumber(value.table, -value.expression, value.groups)
+    if not is_number(value):
+        raise _wrong_kind("what stands after -", value)
+    return -value
+
+
+def _private(sign: str, left: Any, right: Any) -> PrivateNumber:
+    left, right = numbered(left), numbered(right)
+    both = isinstance(left, PrivateNumber), isinstance(right, PrivateNumber)
+    for value in (left, right):
+        if not isinstance(value, PrivateNumber) and not is_number(value):
+            raise _wrong_kind(f"one side of {sign}", value)
+    if sign not in "+-*/":
+        raise Stop(
+            "J214",
+            f"`{sign}` on a private value",
+            "how far one row can change the result has no small bound",
+            "buy it first: n = {{ ... }}",
+        )
+    if all(both):
+        table, (first, second) = common([left, right])
+        groups = left.groups or right.groups
+        if left.groups and right.groups and left.groups != right.groups:
+            raise Stop(
+                "J508", "private values of different groups", "group by group, they do not match", "use sum(...)"
+            )
+    else:
+        table = left.table if both[0] else right.table
+        groups = left.groups if both[0] else right.groups
+        first = left.expression if both[0] else _doubles(left)
+        second = right.expression if both[1] else _doubles(right)
+    made: Any
+    if sign == "+":
+        made = first + second
+    elif sign == "-":
+        made = first - second
+    elif sign == "*":
+        made = first * second
+    else:
+        made = first / second
+    return PrivateNumber(table, made, groups)
+
+
+def _doubles(value: Any) -> Any:
+    """A public number short enough for an expression."""
+    return value if not isinstance(value, Fraction) or value.denominator.bit_length() <= 200 else float(value)
+
+
+def _divided(a: Any, b: Any) -> Any:
+    if not b:
+        raise _by_zero()
+    if type(a) is float or type(b) is float:
+        return float(a) / float(b)
+    return Fraction(a, b) if type(a) is int and type(b) is int else a / b
+
+
+def _by_zero() -> Stop:
+    return Stop("J502", "a division by 0", "it has no value", "test for 0 first")
+
+
+def _whole(a: Any, b: Any) -> Any:
+    if b == 0:
+        raise _by_zero()
+    return a // b
+
+
+def _rest(a: Any, b: Any) -> Any:
+    if b == 0:
+        raise _by_zero()
+    return a % b
+
+
+def _power(a: Any, b: Any) -> Any:
+    if isinstance(b, Fraction) or isinstance(a, float) or isinstance(b, float):
+        a, b = float(a), float(b)
+        if a < 0 and not b.is_integer():
+            raise Stop("J502", "a root of a number below 0", "it is no number", "use abs(x)")
+        if a == 0 and b < 0:
+            raise _by_zero()
+        return a**b
+    if a == 0 and b < 0:
+        raise _by_zero()
+    size = max(abs(Fraction(a).numerator), Fraction(a).denominator).bit_length() * abs(b)
+    if size > MOST_BITS:
+        return float(a) ** b
+    return Fraction(a) ** b
+
+
+def _nothing(left: Any, right: Any) -> None:
+    """Nothing: an operator that does something to numbers alone."""
+
+
+def _of_numbers(
+    sign: str, compute: Callable[[Any, Any], Any], others: Callable[[Any, Any], Any] = _nothing
+) -> Callable[[Any, Any], Any]:
+    """An operator on numbers, public or private; *others* gives what it does to other values."""
+
+    def operate(left: Any, right: Any) -> Any:
+        if not (type(left) in EXACT and type(right) in EXACT):
+            if (found := others(left, right)) is not None:
+                return found
+            if isinstance(left, Private) or isinstance(right, Private):
+                return _private(sign, left, right)
+            if not (is_number(left) and is_number(right)):
+                raise _wrong_kind(f"one side of {sign}", right if is_number(left) else left)
+        found = compute(left, right)
+        if type(found) is int and -SHORT < found < SHORT:
+            return found
+        if type(found) is float and not math.isfinite(found):
+            raise too_large()
+        return plain_number(found)
+
+    return operate
+
+
+def _joined(left: Any, right: Any) -> Any:
+    """Lists or texts one after the other."""
+    listed = isinstance(left, list | range) and isinstance(right, list | range)
+    if not listed and not (isinstance(left, str) and isinstance(right, str)):
+        return None
+    small_enough(len(left) + len(right))
+    return held([*left, *right]) if listed else left + right
+
+
+def _without(left: Any, right: Any) -> Any:
+    """A list without the items of another, or without one."""
+    if not isinstance(left, list | range):
+        return None
+    without = right if isinstance(right, list | range) else [right]
+    return [item for item in left if item not in without]
+
+
+def _union(left: Any, right: Any) -> Any:
+    if isinstance(left, list | range) and isinstance(right, list | range):
+        return held([*left, *(item for item in right if item not in left)])
+    if hasattr(left, "databases") and hasattr(right, "databases"):
+        return left | right
+    raise _wrong_kind("one side of |", left)
+
+
+def _intersection(left: Any, right: Any) -> Any:
+    if isinstance(left, list | range) and isinstance(right, list | range):
+        return [item for item in left if item in right]
+    raise _wrong_kind("one side of &", left)
+
+
+BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "+": _of_numbers("+", operator.add, _joined),
+    "-": _of_numbers("-", operator.sub, _without),
+    "*": _of_numbers("*", operator.mul),
+    "/": _of_numbers("/", _divided),
+    "//": _of_numbers("//", _whole),
+    "%": _of_numbers("%", _rest),
+    "**": _of_numbers("**", _power),
+    "|": _union,
+    "&": _intersection,
+}
+"""What each operator does."""
+
+
+LISTED = frozenset({list, tuple, dict, range})
+"""Values that give their items themselves. Exactly these, which is quickly seen."""
+
+
+def truth(value: Any) -> bool:
+    """Whether a value holds."""
+    return bool(value)
+
+
+def items(value: Any, what: str = "what is gone through") -> Any:
+    """The items of a list, the values of an attribute, the keys of a dictionary."""
+    kind = type(value)
+    if kind in LISTED:
+        return value
+    if kind is KnownAttribute:
+        return value.values
+    if isinstance(value, list | tuple | dict | range):
+        return value
+    if hasattr(value, "databases"):
+        return list(value)
+    fix = "range(10) counts up to a number" if is_number(value) else "put items in brackets: [a, b]"
+    raise Stop("J501", f"{what} is {kind_of(value)}", "it has to be a list, a dictionary or an attribute", fix)
+
+
+def number(value: Any, name: str) -> Any:
+    """A value that a known function takes as a number; refuse it."""
+    if not is_number(value):
+        raise Stop("J501", f"`{name}` is given {kind_of(value)}", "it takes a number", f"{name}(2)")
+    return value
+
+
+def all_numbers(values: Iterable[Any]) -> bool:
+    """Whether values are plain public numbers, as they mostly are."""
+    return EXACT.issuperset(map(type, values))
+
 
 # Comparisons
 
@@ -138,9 +421,9 @@ def item_of(value: Any, index: Any) -> Any:
     if isinstance(value, KnownAttribute):
         value = value.values
     if hasattr(value, "databases"):
-        return value[index] if isinstance(index, str) else value.databases[_whole(index, len(value))]
+        return value[index] if isinstance(index, str) else value.databases[_place_of(index, len(value))]
     if isinstance(value, list | tuple | range | str):
-        return value[_whole(index, len(value))]
+        return value[_place_of(index, len(value))]
     raise Stop("J501", f"{kind_of(value)} has no items", "lists and dictionaries do", "xs[0]")
 
 
@@ -159,58 +442,10 @@ def _places(axes: Sequence[Axis], index: Any) -> tuple[int, ...]:
     return tuple(places)
 
 
-def _whole(index: Any, length: int) -> int:
+def _place_of(index: Any, length: int) -> int:
     if not is_number(index) or index != int(index):
         called = shown(index) if is_number(index) else kind_of(index)
         raise Stop("J501", f"an index is {called}", "items are numbered from 0", "xs[0]")
     if not -length <= index < length:
         raise Stop("J507", f"there is no item {int(index)}", f"the list has {length}", "count from 0")
     return int(index)
-
-
-# Named parts
-
-
-def fact_of(value: Any, name: str) -> Any:
-    """A named part of a value."""
-    if isinstance(value, TableValue):
-        return fact_of_table(value, name)
-    if isinstance(value, Features):
-        if name not in value.seen:
-            raise Stop(
-                "J503", f"there is no metafeature `{name}`", "`predict` sees those the maker is informed by", name
-            )
-        return value.seen[name]
-    if (
-        isinstance(value, Leaf | TreeNode)
-        and name in {"pred", "size", "votes", "att", "children"}
-        and hasattr(value, name)
-    ):
-        return getattr(value, name)
-    if isinstance(value, KnownAttribute) and name in {"name", "values"}:
-        return getattr(value, name)
-    raise Stop(
-        "J503", f"{kind_of(value)} has no `{name}`", "only tables and trees have parts with names", "db.attributes"
-    )
-
-
-def fact_of_table(table: TableValue, name: str) -> Any:
-    """A public fact of a table."""
-    schema = table.schema
-    if name == "attributes":
-        return [attribute_of(schema, each) for each in schema.attributes]
-    if name == "label":
-        if schema.label is None:
-            raise Stop("J503", "the table has no label", "its schema names none", 'label = "ill", in the schema')
-        return attribute_of(schema, schema.label)
-    if name == "rows":
-        if schema.rows is None:
-            raise Stop("J503", "the number of rows is private", "the schema does not declare it", "{{ len(db) }}")
-        return schema.rows
-    if name in schema:
-        return attribute_of(schema, name)
-    if name.endswith("_range"):
-        return axis_size(schema, name.removesuffix("_range"))
-    listed = ", ".join(schema.names[:8])
-    why = f"public facts are attributes, label, rows, a column ({listed}) or its range, as in x_range"
-    raise Stop("J503", f"the table has no `{name}`", why, "db.attributes")

@@ -126,7 +126,7 @@ def check_computed(pricer: Pricer, span: Span, operator: str, values: Sequence[A
     )
     if fits and not failed:
         return
-    from jostle.lang.arithmetic import BINARY, negated  # noqa: PLC0415 - as above
+    from jostle.lang.operators import BINARY, negated  # noqa: PLC0415 - as above
 
     _say(pricer, span, BINARY[operator] if len(values) > 1 else negated, values)
 
@@ -166,7 +166,7 @@ def check_items(pricer: Pricer, span: Span, value: Any) -> None:
     """Report what has no items to go through."""
     kind = _kind(value)
     if kind is not None and kind not in LISTED:
-        from jostle.lang.listing import items  # noqa: PLC0415 - as above
+        from jostle.lang.operators import items  # noqa: PLC0415 - as above
 
         _say(pricer, span, items, [value])
 
@@ -200,7 +200,7 @@ def check_fact(pricer: Pricer, span: Span, value: Any, name: str) -> None:
     kind = _kind(value)
     if kind is None or (kind == ATTRIBUTE and name in {"name", "values"}):
         return
-    from jostle.lang.operators import fact_of  # noqa: PLC0415 - as above
+    from jostle.lang.lowering import fact_of  # noqa: PLC0415 - as above
 
     _say(pricer, span, fact_of, [value, name])
 
@@ -209,7 +209,7 @@ def check_amount(pricer: Pricer, span: Span, amount: Any, what: str = "epsilon")
     """Report an amount of budget that is no number."""
     kind = _kind(amount)
     if kind is not None and kind != NUMBER and not isinstance(amount, Rows | Bought):
-        from jostle.lang.arithmetic import fraction  # noqa: PLC0415 - as above
+        from jostle.lang.operators import fraction  # noqa: PLC0415 - as above
 
         _say(pricer, span, fraction, [amount, what])
 

@@ -14,10 +14,10 @@ from attrs import evolve, frozen
 
 from jostle.errors import Diagnostic, JostleError, Source, Span
 from jostle.lang import nodes
-from jostle.lang.arithmetic import BINARY, negated
 from jostle.lang.facts import UNKNOWN, Bought, Column, Each, Grouped, Rows, Unknown, is_number, whole
+from jostle.lang.lowering import fact_of_table
 from jostle.lang.operations import PLAIN
-from jostle.lang.operators import fact_of_table, named_alike
+from jostle.lang.operators import BINARY, named_alike, negated
 from jostle.lang.operators import item_of as item_at
 from jostle.lang.pricing import Pricer
 from jostle.lang.showing import no_key

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from jostle.errors import JostleError
 from jostle.lang import nodes
-from jostle.lang.arithmetic import is_number, kind_of
 from jostle.lang.choices import task_of as told_task
 from jostle.lang.extents import deep_enough
 from jostle.lang.frames import Function, Loaded, Sent
+from jostle.lang.operators import is_number, kind_of
 from jostle.lang.scopes import defined_in
 from jostle.lang.showing import holds_private
 from jostle.lang.stops import Stop, placed

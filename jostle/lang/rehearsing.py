@@ -7,7 +7,7 @@ from typing import Any
 
 from jostle.choice.learning.rehearse import mean_error
 from jostle.corpora.databases import PublicDatabase
-from jostle.lang.arithmetic import kind_of
+from jostle.lang.operators import kind_of
 from jostle.lang.stops import Stop
 from jostle.options.base import Option
 
