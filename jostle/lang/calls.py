@@ -11,7 +11,7 @@ from jostle.errors import Diagnostic, Label, Span
 from jostle.lang import nodes
 from jostle.lang.builtins import EPSILON, Builtin
 from jostle.lang.library import LibraryOption, library_options
-from jostle.lang.printer_expressions import show_expression
+from jostle.lang.nodes import show_expression
 from jostle.lang.scopes import Definition
 from jostle.lang.stops import Stop
 

@@ -9,7 +9,7 @@ from jostle.lang import nodes
 from jostle.lang.builtins import BUILTINS
 from jostle.lang.calls import callable_of, gives_parameters
 from jostle.lang.library import LibraryOption, library_tasks
-from jostle.lang.printer_expressions import show_expression
+from jostle.lang.nodes import show_expression
 from jostle.lang.scopes import Definition
 from jostle.lang.tasks import OF_A_PROGRAM, task_named
 

@@ -8,10 +8,10 @@ from typing import Any
 from jostle.errors import Diagnostic
 from jostle.lang import nodes
 from jostle.lang.library import DATABASE, library_options
+from jostle.lang.nodes import show_expression
 from jostle.lang.pricing import Pricer
 from jostle.lang.pricing_kinds import kind_of
 from jostle.lang.pricing_values import Callee, Column, Each, Money, Names, is_number, private_in
-from jostle.lang.printer_expressions import show_expression
 from jostle.lang.stops import Stop
 
 __all__ = ["OPTIONS", "check_asked", "is_plain"]

@@ -14,10 +14,10 @@ from jostle.errors import Diagnostic
 from jostle.lang import nodes
 from jostle.lang.builtins import BUILTINS, EPSILON
 from jostle.lang.lowering import CELL, OfColumns, Query, lower
+from jostle.lang.nodes import show_expression
 from jostle.lang.pricing import Pricer
 from jostle.lang.pricing_schema import NotKnownError, attempt, known_as, no_column, real
 from jostle.lang.pricing_values import Names, is_number
-from jostle.lang.printer_expressions import show_expression
 from jostle.lang.scopes import named_slot, target_names
 from jostle.lang.showing import shown
 from jostle.lang.spelling import near

@@ -10,7 +10,7 @@ from attrs import define, evolve, field
 from jostle.lang import nodes
 from jostle.lang.asked_once import Once
 from jostle.lang.frames import Frame
-from jostle.lang.printer_expressions import show_expression
+from jostle.lang.nodes import show_expression
 from jostle.lang.values import TableValue
 
 __all__ = ["NOTHING", "Go", "Scope", "constant", "handed_on", "text_of"]

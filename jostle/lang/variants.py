@@ -13,8 +13,8 @@ from attrs import evolve, fields
 
 from jostle.errors import JostleError, Source
 from jostle.lang import nodes
+from jostle.lang.nodes import show_expression
 from jostle.lang.printer import show
-from jostle.lang.printer_expressions import show_expression
 from jostle.lang.program_options import Measure, needed_by
 from jostle.tasks.metafeature import ChangedMeasure
 

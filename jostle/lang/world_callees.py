@@ -9,7 +9,7 @@ from jostle.lang import nodes
 from jostle.lang.builtins import BUILTINS
 from jostle.lang.calls import callable_of, check_call
 from jostle.lang.library import DATABASE, LibraryOption
-from jostle.lang.printer_expressions import show_expression
+from jostle.lang.nodes import show_expression
 from jostle.lang.scopes import defined_in
 from jostle.lang.world import UNKNOWN, World
 from jostle.lang.world_checker import Checker

@@ -7,7 +7,7 @@ from attrs import evolve
 from jostle.lang import nodes
 from jostle.lang.builtins import EPSILON
 from jostle.lang.calls import gives_parameters
-from jostle.lang.printer_expressions import show_expression
+from jostle.lang.nodes import show_expression
 from jostle.lang.world import PUBLIC, UNKNOWN, World, container, function, joined
 from jostle.lang.world_builtins import RULES, passed_on
 from jostle.lang.world_callees import check_fits, first_parameter

@@ -12,7 +12,7 @@ from jostle.errors import Diagnostic, Label, Span
 from jostle.lang import nodes
 from jostle.lang.deep import Levels
 from jostle.lang.library import LibraryOption, library_options
-from jostle.lang.printer_expressions import show_expression
+from jostle.lang.nodes import show_expression
 from jostle.lang.scopes import defined_in, symbols
 from jostle.lang.world import NOTHING, PUBLIC, World, container, function, joined, private
 

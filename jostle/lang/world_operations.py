@@ -5,7 +5,7 @@ from __future__ import annotations
 from attrs import evolve
 
 from jostle.lang import nodes
-from jostle.lang.printer_expressions import show_expression
+from jostle.lang.nodes import show_expression
 from jostle.lang.world import NOTHING, PUBLIC, World, container, private
 from jostle.lang.world_checker import BUY_FIRST, Checker, Place
 from jostle.lang.world_purchases import predict_looks
