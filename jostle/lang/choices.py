@@ -10,7 +10,7 @@ from jostle.lang.builtins import BUILTINS
 from jostle.lang.choosing_among import check_among
 from jostle.lang.library import LibraryTask, library_tasks
 from jostle.lang.scopes import Definition, defined_in
-from jostle.lang.spelling import near
+from jostle.lang.stops import near
 from jostle.lang.tasks import task_named, task_of
 
 __all__ = ["check_choices"]

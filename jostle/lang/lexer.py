@@ -3,7 +3,7 @@
 A logical line is a statement, or the head of one with a block. It goes on over line ends inside brackets, and when the
 next line starts with a word such as `informed by`. Nothing in a text stops the lexer: what it cannot read is reported,
 the line is marked as broken, and reading goes on. (Lark's Indenter stops at the first wrong indentation, without a
-place, and Lark itself takes a fifth of the time that a check may take to be loaded.)
+place, and loading Lark and its tables would add an eighth to the time that a check takes.)
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from jostle.lang.builtins import AGGREGATES, BUILTINS, EPSILON
 from jostle.lang.calls import callable_of, check_call
 from jostle.lang.library import look_among_installed, modules
 from jostle.lang.scopes import Definition, defined_in, symbols, target_names
-from jostle.lang.spelling import near
+from jostle.lang.stops import near
 
 __all__ = ["check_names"]
 

@@ -20,7 +20,7 @@ from jostle.lang.pricing_schema import NotKnownError, attempt, known_as, no_colu
 from jostle.lang.pricing_values import Names, is_number
 from jostle.lang.scopes import named_slot, target_names
 from jostle.lang.showing import shown
-from jostle.lang.spelling import near
+from jostle.lang.stops import near
 from jostle.lang.value_names import OneValue, code_called, column_values, first_of
 from jostle.lang.values import PrivateNumber, TableValue
 from jostle.tables.columns import Numeric

@@ -22,8 +22,7 @@ from jostle.lang.plain_operations import PLAIN
 from jostle.lang.pricing import Pricer
 from jostle.lang.pricing_values import UNKNOWN, Bought, Column, Each, Grouped, Rows, Unknown, is_number, whole
 from jostle.lang.showing import no_key
-from jostle.lang.spelling import near
-from jostle.lang.stops import Stop, placed
+from jostle.lang.stops import Stop, near, placed
 from jostle.lang.value_names import OneValue, places_of
 from jostle.lang.values import KnownAttribute, PrivateNumber, SplitScoreOf, TableValue, common, numbered
 from jostle.privacy.expressions import sensitivity

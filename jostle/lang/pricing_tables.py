@@ -31,7 +31,7 @@ from jostle.lang.pricing_values import (
     is_keyed,
     is_number,
 )
-from jostle.lang.spelling import near
+from jostle.lang.stops import near
 
 __all__ = ["attribute", "index", "part", "select"]
 

@@ -21,12 +21,12 @@ from jostle.lang.check import check
 from jostle.lang.compiling import Compiler
 from jostle.lang.compiling_calls import apply
 from jostle.lang.deep import deep_enough
-from jostle.lang.files_named import check_files, listed
 from jostle.lang.frames import Frame
 from jostle.lang.functions import Function
 from jostle.lang.parser import read_source
 from jostle.lang.price import check_schema
 from jostle.lang.program_options import ProgramOption
+from jostle.lang.references import check_files, listed
 from jostle.lang.scopes import defined_in, symbols
 from jostle.lang.slots import Scope
 from jostle.lang.stops import BROKEN_OFF, Stop, broken_off, placed
