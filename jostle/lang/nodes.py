@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
+from functools import cache
 from string import Formatter
 from typing import Any, ClassVar
 
@@ -102,29 +103,43 @@ _marks = _must(lambda _, value: all(mark in MARKS for mark in value), "has an un
 # How nodes are written
 
 
-class Writer(Formatter):
-    """Writes nodes by their templates.
+@cache
+def _pieces(template: str) -> tuple[tuple[str, str | None, str, str], ...]:
+    """The pieces of a template: a text, the field after it, what is written before its value, and the value's place."""
+    found = []
+    for text, name, place, _ in Formatter().parse(template):
+        at = re.search(r"[,@]?[A-Z]*$", place or "")
+        found.append((text, name, (place or "")[: at.start() if at else 0], at[0] if at else ""))
+    return tuple(found)
 
-    A level says how tightly a value has to bind to stand without brackets, `{0.left:SUM}`; a comma, that what follows
-    it is no part of it. Several values are separated by commas, `{0.items:,}`, or follow each other. What stands before
-    the level or the comma is written before each value, and nothing if there is none: `{0.spending: spending OR}`.
+
+def write(node: Node, template: str, place: str = "") -> str:
+    """A node's text by a template, at a place.
+
+    A place is how tightly a value has to bind to stand without brackets, `{left:SUM}`, or a comma, where what follows
+    it is no part of it; `@` stands for the node's own. Several values follow each other, or are listed, `{items:,}`.
+    What stands before the place is written before each value, and nothing if there is none: `{where: where OR}`.
     """
-
-    SPEC = re.compile(r"(.*?)(,?)([A-Z]*)")
-
-    def format_field(self, value: Any, format_spec: str) -> str:
-        """The text of a value at its place."""
-        before, comma, level = re.fullmatch(self.SPEC, format_spec).groups()  # type: ignore[union-attr] # it always fits
+    texts: list[str] = []
+    for text, name, before, at in _pieces(template):
+        texts.append(text)
+        value = None if name is None else getattr(node, name)
         if value is None or value == ():
-            return ""
+            continue
         if not isinstance(value, tuple):
-            return before + format(value, comma + level)
-        if not comma:
-            return "".join(before + format(each, level) for each in value)
-        return before + ", ".join([*(format(each, level or ",") for each in value[:-1]), format(value[-1], level)])
+            texts += [before, format(value, place if at == "@" else at)]
+        elif at.startswith(","):
+            texts += [before, _listed(value, at[1:])]
+        else:
+            for each in value:
+                texts += [before, format(each, at)]
+    return "".join(texts)
 
 
-WRITER = Writer()
+def _listed(values: tuple[Any, ...], place: str = "") -> str:
+    """Values with commas between."""
+    last = len(values) - 1
+    return ", ".join(format(each, place or ("," if index < last else "")) for index, each in enumerate(values))
 
 
 @frozen(kw_only=True)
@@ -137,7 +152,7 @@ class Node:
     """Where it was read."""
 
     def __format__(self, place: str) -> str:
-        return WRITER.format(self.SHOWN, self, place)
+        return write(self, self.SHOWN, place)
 
 
 @frozen(kw_only=True)
@@ -160,7 +175,7 @@ class ExpressionNode(Node):
 
     def shown(self) -> str:
         """Its canonical text, on one line."""
-        return WRITER.format(self.SHOWN, self)
+        return write(self, self.SHOWN)
 
     def __format__(self, place: str) -> str:
         text = self.shown()
@@ -175,7 +190,7 @@ def show_expression(node: ExpressionNode) -> str:
 
 def show_parameters(parameters: tuple[ParameterNode, ...]) -> str:
     """Parameters as they stand in a function's head."""
-    return WRITER.format("{0:,}", parameters)
+    return _listed(parameters)
 
 
 def _digits(value: Fraction) -> str:
@@ -202,7 +217,7 @@ def _character(character: str) -> str:
 class Name(ExpressionNode):
     """A name: `db`."""
 
-    SHOWN = "{0.name}"
+    SHOWN = "{name}"
     name: str = field(validator=_name)
 
 
@@ -210,7 +225,7 @@ class Name(ExpressionNode):
 class Number(ExpressionNode):
     """A number, exactly as its digits say: `5`, `0.1`, `1e-6`."""
 
-    SHOWN = "{0.digits}"
+    SHOWN = "{digits}"
     value: Fraction = field(validator=_decimal)
     """What the digits say."""
     spelled: str = field(default="", eq=False, repr=False)
@@ -226,7 +241,7 @@ class Number(ExpressionNode):
 class Percent(ExpressionNode):
     """A share: `5%`."""
 
-    SHOWN = "{0.digits}%"
+    SHOWN = "{digits}%"
     value: Fraction = field(validator=_decimal)
     """What stands before the sign: 5 in `5%`."""
     spelled: str = field(default="", eq=False, repr=False)
@@ -258,8 +273,13 @@ class String(ExpressionNode):
 class Constant(ExpressionNode):
     """`True`, `False` or `None`."""
 
-    SHOWN = "{0.value!s}"
+    SHOWN = "{word}"
     value: bool | None
+
+    @property
+    def word(self) -> str:
+        """How it is written."""
+        return str(self.value)
 
 
 @frozen
@@ -275,14 +295,14 @@ class Tuple(ExpressionNode):
     def __format__(self, place: str) -> str:
         if place != "BARE":
             return self.shown()
-        return f"{self.items[0]:,}," if len(self.items) == 1 else WRITER.format("{0:,}", self.items)
+        return f"{self.items[0]:,}," if len(self.items) == 1 else _listed(self.items)
 
 
 @frozen
 class List(ExpressionNode):
     """A list: `[x, y]`."""
 
-    SHOWN = "[{0.items:,}]"
+    SHOWN = "[{items:,}]"
     items: tuple[ExpressionNode, ...]
 
 
@@ -292,7 +312,7 @@ class Braced(ExpressionNode):
 
     def shown(self) -> str:
         """It with a space that keeps two opening braces apart, which mean something else together."""
-        text = WRITER.format(self.SHOWN, self)
+        text = write(self, self.SHOWN)
         return f"{{ {text[1:]}" if text.startswith("{{") else text
 
 
@@ -300,7 +320,7 @@ class Braced(ExpressionNode):
 class Set(Braced):
     """A set, in the order it was written: `{DAWA, MWEM}`. It has at least one item."""
 
-    SHOWN = "{{{0.items:,}}}"
+    SHOWN = "{{{items:,}}}"
     items: tuple[ExpressionNode, ...] = field(validator=_some)
 
 
@@ -308,7 +328,7 @@ class Set(Braced):
 class Entry(Node):
     """One `key: value` of a dictionary."""
 
-    SHOWN = "{0.key}: {0.value:{1}}"
+    SHOWN = "{key}: {value:@}"
     key: ExpressionNode
     value: ExpressionNode
 
@@ -317,7 +337,7 @@ class Entry(Node):
 class Dict(Braced):
     """A dictionary: `{c: 1, d: 2}`; `{}` is an empty one."""
 
-    SHOWN = "{{{0.entries:,}}}"
+    SHOWN = "{{{entries:,}}}"
     entries: tuple[Entry, ...]
 
 
@@ -325,7 +345,7 @@ class Dict(Braced):
 class ComprehensionClause(Node):
     """One `for x in xs if c` inside a comprehension."""
 
-    SHOWN = " for {0.target:BARE} in {0.iterable:OR}{0.conditions: if OR}"
+    SHOWN = " for {target:BARE} in {iterable:OR}{conditions: if OR}"
     target: Name | Tuple = field(validator=_target)
     """What is bound: a name, or a tuple of names."""
     iterable: ExpressionNode
@@ -336,7 +356,7 @@ class ComprehensionClause(Node):
 class ListComprehension(ExpressionNode):
     """A list of what an expression gives: `[size(a) for a in atts]`."""
 
-    SHOWN = "[{0.element}{0.clauses}]"
+    SHOWN = "[{element}{clauses}]"
     element: ExpressionNode
     clauses: tuple[ComprehensionClause, ...] = field(validator=_some)
 
@@ -345,7 +365,7 @@ class ListComprehension(ExpressionNode):
 class SetComprehension(Braced):
     """A set of what an expression gives: `{f(a) for a in atts}`."""
 
-    SHOWN = "{{{0.element}{0.clauses}}}"
+    SHOWN = "{{{element}{clauses}}}"
     element: ExpressionNode
     clauses: tuple[ComprehensionClause, ...] = field(validator=_some)
 
@@ -354,7 +374,7 @@ class SetComprehension(Braced):
 class DictComprehension(Braced):
     """A dictionary of what two expressions give: `{v: grow(D[best = v]) for v in best}`."""
 
-    SHOWN = "{{{0.entry}{0.clauses}}}"
+    SHOWN = "{{{entry}{clauses}}}"
     entry: Entry
     clauses: tuple[ComprehensionClause, ...] = field(validator=_some)
 
@@ -363,7 +383,7 @@ class DictComprehension(Braced):
 class Attribute(ExpressionNode):
     """A named part of a value: `db.x_range`."""
 
-    LEVEL, SHOWN = "POSTFIX", "{0.value:POSTFIX}.{0.name}"
+    LEVEL, SHOWN = "POSTFIX", "{value:POSTFIX}.{name}"
     value: ExpressionNode
     name: str = field(validator=_name)
     name_span: Span = field(default=NOWHERE, eq=False, repr=False, kw_only=True)
@@ -373,7 +393,7 @@ class Attribute(ExpressionNode):
 class Index(ExpressionNode):
     """One item of a value: `xs[0]`."""
 
-    LEVEL, SHOWN = "POSTFIX", "{0.value:POSTFIX}[{0.index}]"
+    LEVEL, SHOWN = "POSTFIX", "{value:POSTFIX}[{index}]"
     value: ExpressionNode
     index: ExpressionNode
 
@@ -382,7 +402,7 @@ class Index(ExpressionNode):
 class Condition(Node):
     """One `attribute = value` of a part."""
 
-    SHOWN = "{0.attribute} = {0.value:{1}}"
+    SHOWN = "{attribute} = {value:@}"
     attribute: ExpressionNode
     value: ExpressionNode
 
@@ -391,7 +411,7 @@ class Condition(Node):
 class Part(ExpressionNode):
     """The rows with certain values: `D[best = v]`. Parts by different values of one attribute are disjoint."""
 
-    LEVEL, SHOWN = "POSTFIX", "{0.table:POSTFIX}[{0.conditions:,}]"
+    LEVEL, SHOWN = "POSTFIX", "{table:POSTFIX}[{conditions:,}]"
     table: ExpressionNode
     conditions: tuple[Condition, ...] = field(validator=_some)
 
@@ -400,7 +420,7 @@ class Part(ExpressionNode):
 class Keyword(Node):
     """One `name=value` of a call."""
 
-    SHOWN = "{0.name}={0.value:{1}}"
+    SHOWN = "{name}={value:@}"
     name: str = field(validator=_name)
     value: ExpressionNode
     name_span: Span = field(default=NOWHERE, eq=False, repr=False, kw_only=True)
@@ -410,7 +430,7 @@ class Keyword(Node):
 class Call(ExpressionNode):
     """A call: `noisyMax(domain=atts, utilities=U)`."""
 
-    LEVEL, SHOWN = "POSTFIX", "{0.function:POSTFIX}({0.given:,})"
+    LEVEL, SHOWN = "POSTFIX", "{function:POSTFIX}({given:,})"
     function: ExpressionNode
     arguments: tuple[ExpressionNode, ...] = ()
     keywords: tuple[Keyword, ...] = ()
@@ -425,7 +445,7 @@ class Call(ExpressionNode):
 class UnaryOperation(ExpressionNode):
     """A sign before a value: `-x` or `+x`."""
 
-    LEVEL, SHOWN = "FACTOR", "{0.operator}{0.operand:FACTOR}"
+    LEVEL, SHOWN = "FACTOR", "{operator}{operand:FACTOR}"
     operator: str = field(validator=_one_of(("+", "-")))
     operand: ExpressionNode
 
@@ -468,7 +488,7 @@ class Comparison(ExpressionNode):
 class Not(ExpressionNode):
     """The opposite of a truth: `not x`."""
 
-    LEVEL, SHOWN = "NOT", "not {0.operand:NOT}"
+    LEVEL, SHOWN = "NOT", "not {operand:NOT}"
     operand: ExpressionNode
 
 
@@ -494,7 +514,7 @@ class BooleanOperation(ExpressionNode):
 class Conditional(ExpressionNode):
     """One of two values: `a if c else b`."""
 
-    LEVEL, SHOWN = "TEST", "{0.then:OR} if {0.condition:OR} else {0.otherwise}"
+    LEVEL, SHOWN = "TEST", "{then:OR} if {condition:OR} else {otherwise}"
     condition: ExpressionNode
     then: ExpressionNode
     otherwise: ExpressionNode
@@ -509,7 +529,7 @@ class Conditional(ExpressionNode):
 class ParameterNode(Node):
     """A parameter of a function: `d=5`."""
 
-    SHOWN = "{0.name}{0.default:={1}}"
+    SHOWN = "{name}{default:=@}"
     name: str = field(validator=_name)
     default: ExpressionNode | None = None
     name_span: Span = field(default=NOWHERE, eq=False, repr=False, kw_only=True)
@@ -519,7 +539,7 @@ class ParameterNode(Node):
 class Lambda(ExpressionNode):
     """A function without a name: `lambda a: size(a)`."""
 
-    LEVEL, SHOWN = "TEST", "lambda{0.parameters: ,}: {0.body}"
+    LEVEL, SHOWN = "TEST", "lambda{parameters: ,}: {body}"
     parameters: tuple[ParameterNode, ...]
     body: ExpressionNode
 
@@ -533,7 +553,7 @@ class Lambda(ExpressionNode):
 class Noised(ExpressionNode):
     """A private value released with exact noise: `{{ e }}`, `{{ e }} spending 0.1`."""
 
-    SHOWN = "{{{{ {0.value} }}}}{0.spending: spending OR}"
+    SHOWN = "{{{{ {value} }}}}{spending: spending OR}"
     value: ExpressionNode
     """The private expression."""
     spending: ExpressionNode | None = None
@@ -550,7 +570,7 @@ class Select(ExpressionNode):
     """An aggregate over rows: `select sum(values) from db where values > 0 groupby x / 8`."""
 
     LEVEL = "TEST"
-    SHOWN = "select {0.aggregate}({0.value}) from {0.table:POSTFIX}{0.where: where OR}{0.groupby: groupby ,OR}"
+    SHOWN = "select {aggregate}({value}) from {table:POSTFIX}{where: where OR}{groupby: groupby ,OR}"
     aggregate: str = field(validator=_name)
     """What is computed: count, sum, ..."""
     value: ExpressionNode | None
@@ -570,7 +590,7 @@ class Select(ExpressionNode):
 class Over(ExpressionNode):
     """A workload answered from an estimate: `queries over cells`. A list with one value stands for every cell alike."""
 
-    LEVEL, SHOWN = "TEST", "{0.queries:OR} over {0.cells:OR}"
+    LEVEL, SHOWN = "TEST", "{queries:OR} over {cells:OR}"
     queries: ExpressionNode
     cells: ExpressionNode
 
@@ -581,11 +601,11 @@ class MakeChoiceMaker(ExpressionNode):
 
     LEVEL = "TEST"
     CLAUSES = (
-        "MkChoiceMaker among {0.among:OR}",
-        "{0.informed_by: informed by OR}",
-        "{0.trained_on: trained on OR}",
-        "{0.judged_by: judged by OR}",
-        "{0.spending: spending OR}",
+        "MkChoiceMaker among {among:OR}",
+        "{informed_by: informed by OR}",
+        "{trained_on: trained on OR}",
+        "{judged_by: judged by OR}",
+        "{spending: spending OR}",
     )
     SHOWN = "".join(CLAUSES)
     among: ExpressionNode
@@ -605,7 +625,7 @@ class Choose(ExpressionNode):
     """A labelled choice inside an algorithm: `choose L1 among {stop, branch} informed by {n, d}`."""
 
     LEVEL = "TEST"
-    CLAUSES = ("choose {0.label} among {0.among:OR}", "{0.informed_by: informed by OR}")
+    CLAUSES = ("choose {label} among {among:OR}", "{informed_by: informed by OR}")
     SHOWN = "".join(CLAUSES)
     label: str = field(validator=_name)
     among: ExpressionNode
@@ -644,7 +664,7 @@ class Statement(Node):
 class ImportedName(Node):
     """One name of an import."""
 
-    SHOWN = "{0.name}"
+    SHOWN = "{name}"
     name: str = field(validator=_name)
 
 
@@ -652,7 +672,7 @@ class ImportedName(Node):
 class Import(Statement):
     """Names from the library: `from histograms import DAWA, MWEM`."""
 
-    SHOWN = "from {0.module} import {0.names:,}"
+    SHOWN = "from {module} import {names:,}"
     module: str = field(validator=_name)
     names: tuple[ImportedName, ...] = field(validator=_some)
     module_span: Span = field(default=NOWHERE, eq=False, repr=False, kw_only=True)
@@ -675,7 +695,7 @@ class Assign(Statement):
 class ExpressionStatement(Statement):
     """A value computed for what computing it does: `print(table)`."""
 
-    SHOWN = "{0.value}"
+    SHOWN = "{value}"
     value: ExpressionNode
 
 
@@ -683,7 +703,7 @@ class ExpressionStatement(Statement):
 class Return(Statement):
     """What a function gives back."""
 
-    SHOWN = "return{0.value: }"
+    SHOWN = "return{value: }"
     value: ExpressionNode | None = None
 
 
@@ -717,7 +737,7 @@ class If(Statement):
 class For(Statement):
     """A block for each item of a list whose length is public."""
 
-    SHOWN = "for {0.target:BARE} in {0.iterable}:"
+    SHOWN = "for {target:BARE} in {iterable}:"
     target: Name | Tuple = field(validator=_target)
     """A name, or a tuple of names."""
     iterable: ExpressionNode
@@ -728,7 +748,7 @@ class For(Statement):
 class FunctionDefinition(Statement):
     """A function; with `#Option` on the line above it, an Option."""
 
-    SHOWN = "def {0.name}({0.parameters:,}):"
+    SHOWN = "def {name}({parameters:,}):"
     name: str = field(validator=_name)
     parameters: tuple[ParameterNode, ...]
     body: tuple[Statement, ...] = field(validator=_some)
@@ -746,7 +766,7 @@ class FunctionDefinition(Statement):
 class ClassDefinition(Statement):
     """An Option by its parts: `class DAWA(Option):` with `answer` and `predict`."""
 
-    SHOWN = "class {0.name}({0.base}):"
+    SHOWN = "class {name}({base}):"
     name: str = field(validator=_name)
     base: str = field(validator=_name)
     body: tuple[Statement, ...] = field(validator=_some)

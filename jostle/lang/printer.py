@@ -137,7 +137,7 @@ def _branch(word: str, branch: nodes.Branch, depth: int) -> list[str]:
 def _head(text: str, statement: nodes.Statement, depth: int) -> list[str]:
     """The first line of a statement; the clauses of a choice that it ends with stand under each other."""
     value, trivia = getattr(statement, "value", None), statement.trivia
-    clauses = [found for part in getattr(value, "CLAUSES", ()) if (found := nodes.WRITER.format(part, value).strip())]
+    clauses = [found for part in getattr(value, "CLAUSES", ()) if (found := nodes.write(value, part).strip())]
     fits = len(INDENT) * depth + len(text) <= MOST_COLUMNS
     if len(clauses) < 2 or trivia.inside or (fits and isinstance(value, nodes.Choose)):
         return _lines(text, trivia, depth)
