@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pages import MEASURED, PART, ROOT, TUTORIALS, all_pages, parts_of, ran, source_of
 
-from jostle.lang.tokens import KEYWORDS
+from jostle.lang.lexer import KEYWORDS
 from jostle.options import built_in
 
 README = (ROOT / "README.md").read_text("utf-8")

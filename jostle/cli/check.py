@@ -79,7 +79,7 @@ def _check(file: Path, schema: Schema | None, *, as_json: bool) -> dict[str, Any
             echo_lines(f"error: {mistake}", err=True)
         return {"program": str(file), "diagnostics": [], "error": mistake.facts(), "status": MISTAKE}
     from jostle.lang.check import check as check_program
-    from jostle.lang.schema_named import check_named
+    from jostle.lang.references import check_named
 
     checked, known = check_named(source) if schema is None else (check_program(source, schema), schema)
     if not as_json:

@@ -92,6 +92,9 @@ def run(  # noqa: PLR0917 - a command's options
         str | None,
         typer.Option(help="Follow the policies in this file instead of what was learned; none for no policy."),
     ] = None,
+    train: Annotated[
+        bool, typer.Option("--train", help="Rehearse on a few public databases first, for what has not learned yet.")
+    ] = False,
     with_: With = None,
     json_: Json = False,
 ) -> None:
@@ -141,6 +144,7 @@ def run(  # noqa: PLR0917 - a command's options
             say=said.append if json_ else echo_lines,
             tell=_tell_owner,
             forced=forced,
+            train=train,
         )
     with interrupts_ignored():  # it was paid for: from here on, it is to be shown
         _warn_of_choices(program, done, forced)

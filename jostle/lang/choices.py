@@ -9,9 +9,9 @@ from jostle.lang import nodes
 from jostle.lang.builtins import BUILTINS
 from jostle.lang.library import LibraryOption, LibraryTask, library_options, library_tasks
 from jostle.lang.names import callable_of, gives_parameters
-from jostle.lang.printer_expressions import show_expression
+from jostle.lang.nodes import show_expression
 from jostle.lang.scopes import Definition, defined_in
-from jostle.lang.spelling import near
+from jostle.lang.stops import near
 
 __all__ = ["check_choices", "task_of"]
 

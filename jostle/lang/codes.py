@@ -15,7 +15,7 @@ from attrs import frozen
 
 from jostle.errors import Diagnostic, JostleError, Source, render
 from jostle.lang.check import check
-from jostle.lang.schema_named import check_named
+from jostle.lang.references import check_named
 
 __all__ = ["FAMILIES", "Refusal", "codes", "explain"]
 

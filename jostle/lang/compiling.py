@@ -16,9 +16,9 @@ from jostle.lang import nodes
 from jostle.lang.asked_once import Once, once_in
 from jostle.lang.builtins import BUILTINS, EPSILON
 from jostle.lang.frames import Frame
+from jostle.lang.nodes import show_expression
 from jostle.lang.operations import NUMERIC
 from jostle.lang.operators import BINARY, items, negated, truth
-from jostle.lang.printer_expressions import show_expression
 from jostle.lang.scopes import defined_in, target_names
 from jostle.lang.stops import MISTAKES, Stop, placed
 from jostle.lang.values import TableValue

@@ -24,7 +24,7 @@ from jostle.lang import nodes
 from jostle.lang.extents import Levels
 from jostle.lang.facts import NOTHING, PUBLIC, World, container, function, joined, private
 from jostle.lang.library import LibraryOption, library_options
-from jostle.lang.printer_expressions import show_expression
+from jostle.lang.nodes import show_expression
 from jostle.lang.scopes import defined_in, symbols, target_names
 
 __all__ = [

@@ -1,28 +1,52 @@
-"""From a text to logical lines of tokens.
+"""From a text to logical lines of tokens, with the blocks that they start and end, and the comments that are theirs.
 
 A logical line is a statement, or the head of one with a block. It goes on over line ends inside brackets, and when the
 next line starts with a word such as `informed by`. Nothing in a text stops the lexer: what it cannot read is reported,
-the line is marked as broken, and reading goes on.
+the line is marked as broken, and reading goes on. (Lark's Indenter stops at the first wrong indentation, without a
+place, and loading Lark and its tables would add an eighth to the time that a check takes.)
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 
 from attrs import define, evolve, field, frozen
 
-from jostle.errors import Diagnostic, Source, Span
-from jostle.lang import lexical_mistakes as mistakes
-from jostle.lang.tokens import CLAUSE_WORDS, CONTINUING, FOREIGN, KEYWORDS, SIGNS, Line, Token
+from jostle.errors import Diagnostic, Label, Source, Span
 
-__all__ = ["MOST_MISTAKES", "Comment", "Scan", "scan"]
+__all__ = ["BRACKETS", "CLAUSE_WORDS", "FOREIGN", "KEYWORDS", "MOST_MISTAKES", "SIGNS", "Line", "Text", "Token"]
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+KEYWORDS = _words(
+    "from import return pass if elif else for in def class lambda spending over select MkChoiceMaker choose where"
+    " groupby among or and not True False None"
+)
+"""Words that cannot be names."""
+CLAUSE_WORDS = {"informed": "by", "trained": "on", "judged": "by"}
+"""Pairs of words that are one terminal; each word alone is an ordinary name."""
+CONTINUING = frozenset(_words("among spending where groupby"))
+"""A line that starts with one of these, or with a pair of words, goes on with the line before it."""
+FOREIGN = _words(
+    "while try except finally with as global nonlocal yield async await assert del break continue is raise"
+)
+"""Python's words that the language does not have. They cannot be names, so that programs read like Python."""
+BLOCK_WORDS = frozenset(_words("if elif else for def class while with try except finally"))
+"""Words that start a line which a block belongs to, here or in Python."""
+SIGNS = _words("{{ == != <= >= // ** ^ % , = : ( ) [ ] { } * < > | & + - / .")
+"""`^` is the thesis's power sign."""
+BRACKETS = {"(": ")", "[": "]", "{": "}", "{{": "}}"}
 
 MOST_MISTAKES = 100
 """After so many, the rest of a text is not worth reading."""
 MOST_DIGITS, MOST_EXPONENT = 60, 99
 """Longer numbers are slips, and exact arithmetic on them would take forever."""
-MOST_BRACKETS = 60
-"""Brackets in brackets; people stop long before."""
+MOST_BRACKETS, MOST_BLOCKS = 60, 40
+"""Brackets in brackets, and blocks in blocks; people stop long before."""
 TAB = 4
 
 _PIECE = re.compile(
@@ -30,16 +54,100 @@ _PIECE = re.compile(
       | (?P<number>(?:[0-9]+(?:_[0-9]+)*(?:\.[0-9]+(?:_[0-9]+)*)?|\.[0-9]+(?:_[0-9]+)*)(?:[eE][+-]?[0-9]+)?)
       | (?P<name>[^\W\d]\w*)
       | (?P<string>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
-      | (?P<sign>==|!=|<=|>=|//|\*\*|[\^%,=:()\[\]{}*<>|&+\-/.])""",
+      | (?P<sign>"""
+    + "|".join(map(re.escape, SIGNS))
+    + ")",
     re.VERBOSE,
 )
-_TRIPLE = re.compile(r'"""|' + "'''")
-_ENDS = {"(": ")", "[": "]", "{": "}", "{{": "}}"}
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)")
 _STARTS_STATEMENT = re.compile(r"(?:def|class|return|elif|pass)\b|#\s*(?:Option|Metafeature)\s*$")
+_MARK = re.compile(r"#\s*(Option|Metafeature)$")
+"""A comment that says what the function under it is."""
+_FAR = 10**6
+_INSTEAD = {
+    "\N{LESS-THAN OR EQUAL TO}": "<=",
+    "\N{GREATER-THAN OR EQUAL TO}": ">=",
+    "\N{NOT EQUAL TO}": "!=",
+    "\N{MULTIPLICATION SIGN}": "*",
+    "\N{DIVISION SIGN}": "/",
+    "\N{MINUS SIGN}": "-",
+    "\N{EN DASH}": "-",
+    "\N{EM DASH}": "-",
+    "\N{LEFT DOUBLE QUOTATION MARK}": '"',
+    "\N{RIGHT DOUBLE QUOTATION MARK}": '"',
+    "\N{LEFT SINGLE QUOTATION MARK}": "'",
+    "\N{RIGHT SINGLE QUOTATION MARK}": "'",
+    "\N{NO-BREAK SPACE}": "a plain space",
+    "\N{UNION}": "|",
+    "\N{INTERSECTION}": "&",
+    "\N{ELEMENT OF}": "in",
+    "\N{LOGICAL AND}": "and",
+    "\N{LOGICAL OR}": "or",
+    "\N{NOT SIGN}": "not",
+    "@": "#Option on the line above the def",
+    "!": "not, or != to compare",
+    "\t": "a space",
+}
+_PAIRED, _ONE_LINE = "every bracket has a partner", "a string ends on its line"
 
 
 @frozen
-class Comment:
+class Token:
+    """A piece of text of one kind."""
+
+    kind: str
+    """The terminal of the grammar: a word or a sign itself, or NAME, NUMBER, PERCENT, STRING, FOREIGN, BROKEN."""
+    text: str
+    """As written."""
+    span: Span
+    """Where."""
+
+
+@define(eq=False)
+class Line:
+    """A logical line: what stands on it, the blocks and the comments around it."""
+
+    indent: int
+    """How many spaces stand before it."""
+    tokens: list[Token] = field(factory=list)
+    before: list[Token] = field(factory=list)
+    """Blocks that end or start before it."""
+    after: list[Token] = field(factory=list)
+    """Its end, and a block in place of one that is missing."""
+    instead: list[Token] = field(factory=list)
+    """What takes its place if it cannot be read."""
+    above: list[str] = field(factory=list)
+    """Comments and empty lines before it."""
+    inside: list[str] = field(factory=list)
+    """Comments in the middle of it."""
+    beside: str = ""
+    """The comment at its end."""
+    below: list[str] = field(factory=list)
+    """Comments after it and its block."""
+    marks: list[str] = field(factory=list)
+    """Words marked above it, `Option`."""
+    broken: bool = False
+    """Whether a mistake in it was reported already."""
+
+    @property
+    def start(self) -> Span:
+        """The place of its first token."""
+        return self.tokens[0].span
+
+    @property
+    def end(self) -> Span:
+        """The place right after its last token."""
+        last = self.tokens[-1].span
+        return Span(last.end_line, last.end_column, last.end_line, last.end_column + 1)
+
+    @property
+    def span(self) -> Span:
+        """The place of all its tokens."""
+        return self.start.to(self.tokens[-1].span)
+
+
+@frozen
+class _Comment:
     """A comment on a line of its own, or an empty line."""
 
     column: int
@@ -48,253 +156,398 @@ class Comment:
     span: Span
 
 
-@frozen
-class Scan:
-    """What the lexer found."""
-
-    lines: list[Line]
-    gaps: list[list[Comment]]
-    """Comments and empty lines before each line, and after the last one."""
-    mistakes: list[Diagnostic]
-
-
-def scan(source: Source) -> Scan:
-    """The logical lines of a text."""
-    return _Scanner(source).scan()
-
-
 @define
-class _Scanner:
+class Text:
+    """A text that is cut into lines as it is made."""
+
     source: Source
     lines: list[Line] = field(factory=list)
-    gaps: list[list[Comment]] = field(factory=lambda: [[]])
-    found: list[Diagnostic] = field(factory=list)
-    open: list[Token] = field(factory=list)
+    mistakes: list[Diagnostic] = field(factory=list)
+    lost: list[str] = field(factory=list)
+    """Comments of a text without lines."""
+    _gaps: list[list[_Comment]] = field(factory=lambda: [[]])
+    """Comments and empty lines before each line, and after the last one."""
+    _open: list[Token] = field(factory=list)
     """Brackets not yet closed."""
-    resume: int | None = None
+    _resume: int | None = None
     """Where to go on reading if they never are."""
 
-    def scan(self) -> Scan:
-        index = 0
-        while index < len(self.source.lines) and len(self.found) < MOST_MISTAKES:
+    def __attrs_post_init__(self) -> None:
+        index, rows = 0, len(self.source.lines)
+        while index < rows and len(self.mistakes) < MOST_MISTAKES:
             index = self._read_line(index)
-            if index >= len(self.source.lines) and self.open:
+            if index >= rows and self._open:
                 index = self._give_up_brackets(index)
-        return Scan(self.lines, self.gaps, self.found)
+        self._give_comments()
+        self._lay_out()
+        self._check_marks()
+
+    def ends(self) -> Iterator[Token]:
+        """Yield the ends of the blocks that are still open after the last line."""
+        kinds = [token.kind for line in self.lines for token in (*line.before, *line.after)]
+        for _ in range(kinds.count("_INDENT") - kinds.count("_DEDENT")):
+            yield Token("_DEDENT", "", self.lines[-1].end)
+
+    # Lines
 
     def _read_line(self, index: int) -> int:
+        """Read a row of the text; return the index of the row to go on with."""
         text = self.source.lines[index]
         body = text.lstrip(" \t")
         start = len(text) - len(body)
-        if self.open and _STARTS_STATEMENT.match(body):
+        if self._open and _STARTS_STATEMENT.match(body):
             restart = self._give_up_brackets(index)
             if restart != index:
                 return restart
-        if self.open:
-            self._look_for_a_restart(index, body, start)
+        if self._open:
+            if self._resume is None and body and start <= self.lines[-1].indent and body[0] not in ")]}#":
+                self._resume = index
             return self._read_pieces(index, start)
         if not body.strip():
-            self.gaps[-1].append(Comment(10**6, "", _at(index, 0)))
+            self._gaps[-1].append(_Comment(_FAR, "", _at(index, 0)))
             return index + 1
         if body.startswith("#"):
-            self.gaps[-1].append(Comment(_indent(text[:start]), body.rstrip(), _at(index, start, len(text.rstrip()))))
+            self._gaps[-1].append(_Comment(_indent(text[:start]), body.rstrip(), _at(index, start, len(text.rstrip()))))
             return index + 1
-        if self.lines and self._continues(body):
-            self.lines[-1].inside += [self.lines[-1].beside] if self.lines[-1].beside else []
-            self.lines[-1].beside = ""
-            self.lines[-1].inside += [gap.text for gap in self.gaps[-1] if gap.text]
-            self.gaps[-1].clear()
+        if self.lines and _continues(body):
+            line = self.lines[-1]
+            line.inside += [each for each in (line.beside, *(gap.text for gap in self._gaps[-1])) if each]
+            line.beside = ""
+            self._gaps[-1].clear()
             return self._read_pieces(index, start)
-        line = Line(_indent(text[:start]), [])
+        line = Line(_indent(text[:start]))
         self.lines.append(line)
-        self.gaps.append([])
-        if "\t" in text[:start] and not any(each.code == "J002" for each in self.found):  # one tab stands for all
-            self._report(mistakes.tab(_at(index, text.index("\t"))), breaking=False)
+        self._gaps.append([])
+        if "\t" in text[:start] and all(each.code != "J002" for each in self.mistakes):  # one tab stands for all
+            why = "how wide a tab is differs from editor to editor, and indentation decides what belongs to what"
+            fix = "indent with four spaces; `jostle fmt` keeps to that"
+            self._say("J002", "a tab in the indentation", _at(index, text.index("\t")), why, fix)
         following = self._read_pieces(index, start)
         if not line.tokens:  # nothing but what could not be read
             line.tokens.append(Token("BROKEN", "", _at(index, start)))
         return following
 
-    def _continues(self, body: str) -> bool:
-        words = re.match(r"(\w+)(?:[ ]+(\w+))?", body)
-        if words is None:
-            return False
-        first, second = words[1], words[2] or ""
-        return KEYWORDS.get(first) in CONTINUING or (first, second) in CLAUSE_WORDS
-
     def _read_pieces(self, index: int, column: int) -> int:
-        """Read the rest of a physical line; return the index of the line to go on with."""
+        """Read the rest of a row; return the index of the row to go on with."""
         text, line = self.source.lines[index], self.lines[-1]
         while column < len(text):
             if text[column] == "#":
-                if self.open:
+                if self._open:
                     line.inside.append(text[column:].rstrip())
                 else:
                     line.beside = text[column:].rstrip()
                 break
-            if _TRIPLE.match(text, column):
+            if text.startswith(('"""', "'''"), column):
                 return self._skip_triple(index, column)
             piece = _PIECE.match(text, column)
             if piece is None:
                 column = self._skip(index, column)
-                continue
-            column = piece.end() if piece.lastgroup == "space" else self._take(index, piece)
+            elif piece.lastgroup == "space":
+                column = piece.end()
+            elif piece.lastgroup == "number":
+                column = self._take_number(index, piece)
+            elif piece.lastgroup == "name":
+                column = self._take_name(index, piece)
+            elif piece.lastgroup == "string":
+                column = self._take_string(index, piece)
+            else:
+                column = self._take_sign(index, piece)
         return index + 1
 
-    def _take(self, index: int, piece: re.Match[str]) -> int:
-        text, span = piece[0], _at(index, piece.start(), piece.end())
-        match piece.lastgroup:
-            case "number":
-                return self._take_number(index, piece)
-            case "name":
-                return self._take_name(index, piece)
-            case "string":
-                self._add("STRING", text, span)
-                if wrong := mistakes.escape(text, span):
-                    self._report(wrong)
-                return piece.end()
-            case _:
-                return self._take_sign(index, piece)
+    # Pieces: each method takes one, and returns the column to go on with
+
+    def _take_string(self, index: int, piece: re.Match[str]) -> int:
+        self._add("STRING", piece[0], _at(index, piece.start(), piece.end()))
+        for found in _ESCAPE.finditer(piece[0]):
+            written = found[1]
+            known = written in {"n", "t", "\\", '"', "'"}
+            if len(written) > 1:
+                point = int(written[1:], 16)
+                known = point < 0x110000 and not 0xD800 <= point < 0xE000
+            if not known:
+                start = piece.start() + found.start()
+                why = "a backslash stands before n, t, a quote, another backslash, or u and four digits"
+                title = f"`{found[0]}` means nothing in a string"
+                self._report("J003", title, _at(index, start, start + len(found[0])), why, rf"write \\{written}")
+                break
+        return piece.end()
 
     def _take_number(self, index: int, piece: re.Match[str]) -> int:
         text, end = piece[0], piece.end()
         rest = self.source.lines[index][end:]
-        span = _at(index, piece.start(), end)
-        if tail := re.match(r"\w+", rest):
+        tail = re.match(r"\w+", rest)
+        if tail:
             end += tail.end()
-            self._report(mistakes.number(text + tail[0], _at(index, piece.start(), end)))
+            self._report_number(text + tail[0], _at(index, piece.start(), end))
             text = "0"
         exponent = re.search(r"[eE][+-]?([0-9]+)$", text)
         if len(text) > MOST_DIGITS or (exponent and int(exponent[1]) > MOST_EXPONENT):
-            self._report(mistakes.long_number(span, MOST_DIGITS, MOST_EXPONENT))
+            why = f"numbers are computed with exactly; they have at most {MOST_DIGITS} characters and exponents up to"
+            span = _at(index, piece.start(), piece.end())
+            self._report(
+                "J004", "this number is out of proportion", span, f"{why} {MOST_EXPONENT}", "write a shorter one"
+            )
             text = "0"
-        if not tail and rest.startswith("%"):
-            end += 1
-            self._add("PERCENT", text, _at(index, piece.start(), end))
-        else:
-            self._add("NUMBER", text, _at(index, piece.start(), end))
+        share = not tail and rest.startswith("%")
+        end += share
+        self._add("PERCENT" if share else "NUMBER", text, _at(index, piece.start(), end))
         return end
 
     def _take_name(self, index: int, piece: re.Match[str]) -> int:
-        text, end = piece[0], piece.end()
+        text, start = piece[0], piece.start()
         if not text.isidentifier():
             wrong = next(place for place in range(1, len(text) + 1) if not text[:place].isidentifier())
             if wrong == 1:
-                return self._skip(index, piece.start())
-            text, end = text[: wrong - 1], piece.start() + wrong - 1
+                return self._skip(index, start)
+            text = text[: wrong - 1]
+        end = start + len(text)
         rest = self.source.lines[index][end:]
         if rest[:1] in {'"', "'"} and len(text) <= 2:
-            self._report(mistakes.prefixed_string(text, _at(index, piece.start(), end)))
+            why = "strings are plain: they name columns and files, and never hold values"
+            title = f"`{text}` right before a string"
+            self._report("J003", title, _at(index, start, end), why, f"take `{text}` out")
             return end
         second = re.match(r"[ ]+(\w+)", rest)
-        if second and (text, second[1]) in CLAUSE_WORDS:
+        if second and CLAUSE_WORDS.get(text) == second[1]:
             end += second.end()
-            self._add(CLAUSE_WORDS[text, second[1]], f"{text} {second[1]}", _at(index, piece.start(), end))
-        else:
-            kind = "FOREIGN" if text in FOREIGN else KEYWORDS.get(text, "NAME")
-            self._add(kind, text, _at(index, piece.start(), end))
+            text = f"{text} {second[1]}"
+        kind = "FOREIGN" if text in FOREIGN else text if text in KEYWORDS or " " in text else "NAME"
+        self._add(kind, text, _at(index, start, end))
         return end
 
     def _take_sign(self, index: int, piece: re.Match[str]) -> int:
         sign, start, end = piece[0], piece.start(), piece.end()
-        text = self.source.lines[index]
-        if sign == "{" and text.startswith("{{", start):
-            sign, end = "{{", start + 2
-        elif sign == "}" and text.startswith("}}", start) and self.open and self.open[-1].text == "{{":
+        twice = self.source.lines[index].startswith("}}", start)
+        if twice and self._open and self._open[-1].text == "{{":
             sign, end = "}}", start + 2
         span = _at(index, start, end)
-        kind = {"{{": "NOISED_OPEN", "}}": "NOISED_CLOSE"}.get(sign) or SIGNS[sign]
-        if sign in _ENDS:
-            token = Token(kind, sign, span)
-            if not self.open:
-                self.resume = None
-            if len(self.open) == MOST_BRACKETS:
-                self._report(mistakes.deep(span, MOST_BRACKETS))
-            self.open.append(token)
-            self.lines[-1].tokens.append(token)
-            return end
-        if sign in _ENDS.values() and not self._close(sign, span):
-            return end
-        self._add(kind, sign, span)
+        if sign in BRACKETS:
+            if not self._open:
+                self._resume = None
+            if len(self._open) == MOST_BRACKETS:
+                why, fix = f"brackets go at most {MOST_BRACKETS} deep", "give parts of the expression names"
+                self._report("J008", "brackets nested too deep", span, why, fix)
+            self._open.append(Token(sign, sign, span))
+            self.lines[-1].tokens.append(self._open[-1])
+        elif sign not in BRACKETS.values() or self._close(sign, span):
+            self._add("**" if sign == "^" else sign, sign, span)
         return end
 
     def _close(self, sign: str, span: Span) -> bool:
-        if self.open and _ENDS[self.open[-1].text] == sign:
-            self.open.pop()
+        """Whether a bracket is closed by this sign; report it otherwise."""
+        if not self._open:
+            self._report("J005", f"`{sign}` closes nothing", span, _PAIRED, f"take `{sign}` out")
+            return False
+        opener = self._open[-1]
+        if BRACKETS[opener.text] == sign:
+            self._open.pop()
             return True
-        if not self.open:
-            self._report(mistakes.closes_nothing(sign, span))
+        inside = (token for token in self.lines[-1].tokens if token.span > opener.span)
+        if (opener.text, sign) == ("{{", "}") and any(token.kind in {",", ":"} for token in _outermost(inside)):
+            why, fix = "`{{` and `}}` release one private value", "write { { with a space for a set in a set"
+            self._report("J005", "`{{` before several values", opener.span, why, fix)
+            self._open[-1] = evolve(opener, text="{")
             return False
-        opener = self.open[-1]
-        if (opener.text, sign) == ("{{", "}") and self._holds_several(opener):
-            self._report(mistakes.set_in_a_set(opener.span))
-            self.open[-1] = evolve(opener, text="{")
-            return False
-        self._report(mistakes.closes_wrong(sign, span, opener.text, opener.span))
-        depths = [depth for depth, each in enumerate(self.open) if sign in _ENDS[each.text]]
+        others = (Label(opener.span, "opened here"),)
+        why, fix = "brackets close in the order opposite to the one they were opened in", BRACKETS[opener.text]
+        self._report("J005", f"`{sign}` cannot close `{opener.text}`", span, why, f"write `{fix}`", others=others)
+        depths = [depth for depth, each in enumerate(self._open) if sign in BRACKETS[each.text]]
         if depths:
-            del self.open[depths[-1] :]
-        return False
-
-    def _holds_several(self, opener: Token) -> bool:
-        """Whether there are commas or colons in a bracket, not counting those in brackets inside it."""
-        tokens = self.lines[-1].tokens
-        start = next(index for index, token in enumerate(tokens) if token is opener)
-        depth = 0
-        for token in tokens[start + 1 :]:
-            depth += (token.text in _ENDS) - (token.text in _ENDS.values())
-            if depth == 0 and token.kind in {"COMMA", "COLON"}:
-                return True
+            del self._open[depths[-1] :]
         return False
 
     def _give_up_brackets(self, index: int) -> int:
-        """Report a bracket that is never closed; return the index of the line to go on with."""
-        self._report(mistakes.never_closed(self.open[-1].text, self.open[-1].span))
-        self.open.clear()
-        if self.resume is None:
+        """Report a bracket that is never closed; return the index of the row to go on with."""
+        opener = self._open[-1]
+        fix = f"add `{BRACKETS[opener.text]}` where the expression ends"
+        self._report("J005", f"`{opener.text}` is never closed", opener.span, _PAIRED, fix)
+        self._open.clear()
+        if self._resume is None:
             return index
-        index, self.resume = self.resume, None
-        line = self.lines[-1]
-        line.tokens = [token for token in line.tokens if token.span.line <= index]
+        index, self._resume = self._resume, None
+        self.lines[-1].tokens = [token for token in self.lines[-1].tokens if token.span.line <= index]
         return index
 
-    def _look_for_a_restart(self, index: int, body: str, start: int) -> None:
-        if self.resume is None and body and start <= self.lines[-1].indent and body[0] not in ")]}#":
-            self.resume = index
-
     def _skip(self, index: int, column: int) -> int:
+        """Report a character that starts no piece."""
         text = self.source.lines[index]
-        end = column + 1
-        if text[column] in "\"'":
+        found, end = text[column], column + 1
+        if found in "\"'":
             end = len(text)
-            self._report(mistakes.string_not_closed(_at(index, column, end)))
-            self.open.clear()  # their ends may be inside the string
-        elif text[column] == "\\" and not text[column + 1 :].strip():
-            end = len(text)
-            self._report(mistakes.backslash(_at(index, column)))
-        else:
-            while end < len(text) and text[end] == text[column]:
-                end += 1
-            self._report(mistakes.character(text[column], _at(index, column, end)))
+            span = _at(index, column, end)
+            self._report("J003", "this string is never closed", span, _ONE_LINE, "close it with the same quote")
+            self._open.clear()  # their ends may be inside the string
+            return end
+        if found == "\\" and not text[end:].strip():
+            why = "a line goes on inside brackets, and before words such as `informed by`"
+            fix = "put the whole expression in brackets ( )"
+            self._report("J001", "a backslash at the end of a line", _at(index, column), why, fix)
+            return len(text)
+        while end < len(text) and text[end] == found:
+            end += 1
+        span = _at(index, column, end)
+        if found == ";":
+            fix = "put each statement on a line of its own"
+            self._report("J001", "`;` between statements", span, "a line holds one statement", fix)
+            return end
+        plain = found.isprintable() and found != "\N{NO-BREAK SPACE}"
+        name = f"`{found}`" if plain else f"the character U+{ord(found):04X}"
+        fix = f"write {_INSTEAD[found]}" if found in _INSTEAD else f"take {name} out, or put it into a string"
+        why = "programs are made of names, numbers, strings and signs"
+        self._report("J001", f"{name} means nothing here", span, why, fix)
         return end
 
     def _skip_triple(self, index: int, column: int) -> int:
+        """Report a string in three quotes; return the index of the row to go on with."""
         quotes = self.source.lines[index][column : column + 3]
-        self._report(mistakes.triple(_at(index, column, column + 3)))
-        if quotes in self.source.lines[index][column + 3 :]:
-            return index + 1
-        for later in range(index + 1, len(self.source.lines)):
-            if quotes in self.source.lines[later]:
-                return later + 1
+        span = _at(index, column, column + 3)
+        self._report("J003", "a string in three quotes", span, _ONE_LINE, "start each line of a note with #")
+        if quotes not in self.source.lines[index][column + 3 :]:
+            for later in range(index + 1, len(self.source.lines)):
+                if quotes in self.source.lines[later]:
+                    return later + 1
         return index + 1
+
+    def _report_number(self, text: str, span: Span) -> None:
+        if re.match(r"0[xXoObB]", text):
+            why, fix = "numbers are written to base ten", "write its value"
+            self._report("J004", f"`{text}` is not a number", span, why, fix)
+        else:
+            why = "a number is digits with at most one point, and a name starts with a letter"
+            fix = "put a sign between them, as in 5 * x"
+            self._report("J004", f"`{text}` is neither a number nor a name", span, why, fix)
 
     def _add(self, kind: str, text: str, span: Span) -> None:
         self.lines[-1].tokens.append(Token(kind, text, span))
 
-    def _report(self, mistake: Diagnostic, *, breaking: bool = True) -> None:
-        self.found.append(mistake)
-        if breaking:
-            self.lines[-1].broken = True
+    def _report(self, code: str, title: str, span: Span, why: str, fix: str, *, others: tuple[Label, ...] = ()) -> None:
+        """Report a mistake after which the line cannot be read."""
+        self._say(code, title, span, why, fix, others=others)
+        self.lines[-1].broken = True
+
+    def _say(self, code: str, title: str, span: Span, why: str, fix: str, *, others: tuple[Label, ...] = ()) -> None:
+        self.mistakes.append(Diagnostic(code, title, span, why, fix, others=others))
+
+    # Comments
+
+    def _give_comments(self) -> None:
+        """Give each comment to the line it belongs to.
+
+        A comment before a line that ends a block belongs to the block as far in as the comment stands.
+        """
+        stack: list[Line] = []
+        for gap, line in zip(self._gaps, [*self.lines, None], strict=True):
+            floor, level = line.indent if line else -1, _FAR
+            pending: list[str] = []
+            for comment in gap:
+                pending.append(comment.text)
+                if comment.text:
+                    level = min(level, comment.column)
+                    inner = next((each for each in reversed(stack) if each.indent <= level), None)
+                    if inner is not None and inner.indent > floor:
+                        inner.below += pending
+                        pending = []
+            if line is None:
+                self.lost = [] if self.lines else pending
+                return
+            line.above = pending
+            while line.tokens[0].kind == "def" and line.above and (mark := _MARK.match(line.above[-1])):
+                line.above.pop()
+                line.marks.insert(0, mark[1])
+            while stack and stack[-1].indent >= line.indent:
+                stack.pop()
+            stack.append(line)
+
+    def _check_marks(self) -> None:
+        """Report marks such as `#Option` that do not stand right above a function."""
+        found = [(text, line.start) for line in self.lines for text in (*line.inside, line.beside)]
+        for gap, marks in zip(self._gaps, [*(len(line.marks) for line in self.lines), 0], strict=True):
+            found += [(comment.text, comment.span) for comment in gap[: len(gap) - marks]]
+        for text, span in found:
+            if mark := _MARK.match(text):
+                kind = "an Option" if mark[1] == "Option" else "a metafeature"
+                title, why = f"#{mark[1]} stands above no function", "the mark makes the function right under it"
+                self._say("J010", title, span, f"{why} {kind}", f"put #{mark[1]} on the line above its def")
+
+    # Blocks
+
+    def _lay_out(self) -> None:
+        """Mark the blocks that lines start and end."""
+        levels = [(0, True)]  # indentations around the line, and whether each is a block or a slip
+        opened = False
+        previous: Line | None = None
+        for line, following in zip(self.lines, [*self.lines[1:], None], strict=False):
+            place, word = line.start, line.tokens[0].text
+            line.before = [Token(kind, "", place) for kind in self._settle(line, previous, levels, opened=opened)]
+            deeper = following is not None and following.indent > line.indent
+            last = line.tokens[-1].kind
+            if (
+                last != ":"
+                and deeper
+                and word in BLOCK_WORDS
+                and all(token.kind != ":" for token in _outermost(line.tokens))
+            ):
+                if line.tokens[0].kind != "FOREIGN" and not line.broken:
+                    why, fix = "a line that a block belongs to ends with a colon", "add `:` at the end of the line"
+                    self._say("J006", f"this `{word}` line lacks its colon", line.end, why, fix)
+                line.tokens.append(Token(":", ":", line.end))
+            colon = line.tokens[-1] if line.tokens[-1].kind == ":" else None
+            opened = colon is not None and deeper
+            end = Token("_NEWLINE", "", line.end)
+            broken = Token("BROKEN", " ".join(token.text for token in line.tokens if token.kind == "NAME"), line.span)
+            after = [end]
+            if colon and not deeper:
+                after += [Token("_INDENT", "", place), broken, end, Token("_DEDENT", "", place)]
+                if word in BLOCK_WORDS and not line.broken:
+                    why = "the block of a line that ends with a colon is indented under it"
+                    fix = "indent its lines, or write pass"
+                    self._say("J006", f"nothing is indented under this `{word}`", place, why, fix)
+            line.after = after if word in BLOCK_WORDS else [end]
+            line.instead = [broken, *([colon] if colon else []), *after]
+            previous = line
+
+    def _settle(self, line: Line, previous: Line | None, levels: list[tuple[int, bool]], *, opened: bool) -> list[str]:
+        """The blocks that open or close until the level is the line's."""
+        if opened:
+            levels.append((line.indent, True))
+            if sum(real for _, real in levels) == MOST_BLOCKS:
+                why, fix = f"blocks go at most {MOST_BLOCKS} deep", "move inner blocks into functions"
+                self._say("J008", "blocks nested too deep", line.start, why, fix)
+            return ["_INDENT"]
+        known = [level for level, _ in levels]
+        level, title = line.indent, f"this line is indented by {line.indent}"
+        if level < known[-1] and level not in known:  # between two levels: it stays in the inner block
+            lower = max(each for each in known if each < line.indent)
+            level = min(each for each in known if each > line.indent)
+            fix = f"indent it by {lower} or by {level}"
+            self._say("J006", title, line.start, "a line stands exactly under the lines it belongs with", fix)
+        ends = []
+        while len(levels) > 1 and level < levels[-1][0]:
+            if levels.pop()[1]:
+                ends.append("_DEDENT")
+        if level > levels[-1][0]:
+            if previous is None or not previous.broken:
+                alone = previous is not None and previous.start.line == previous.tokens[-1].span.line
+                others = (Label(previous.span, "no block belongs to this"),) if previous is not None and alone else ()
+                why = "only the block of a line that ends with a colon is indented further"
+                self._say("J006", title, line.start, why, f"indent it by {levels[-1][0]}", others=others)
+            levels.append((level, False))
+        return ends
+
+
+def _continues(body: str) -> bool:
+    """Whether a row goes on with the line before it."""
+    words = re.match(r"(\w+)(?:[ ]+(\w+))?", body)
+    return words is not None and (words[1] in CONTINUING or CLAUSE_WORDS.get(words[1], "") == words[2])
+
+
+def _outermost(tokens: Iterable[Token]) -> Iterator[Token]:
+    """Yield the tokens that are in no bracket."""
+    depth = 0
+    for token in tokens:
+        depth += (token.text in BRACKETS) - (token.text in BRACKETS.values())
+        if depth == 0:
+            yield token
 
 
 def _at(index: int, start: int, end: int | None = None) -> Span:

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import asdict, field, frozen
 
-from jostle.lang.spelling import near
-from jostle.lang.stops import Stop
+from jostle.lang.stops import Stop, near
 from jostle.parameters import Parameter, shown
 
 if TYPE_CHECKING:

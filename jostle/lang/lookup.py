@@ -12,7 +12,7 @@ from jostle.lang import nodes
 from jostle.lang.builtins import BUILTINS, EPSILON
 from jostle.lang.describing import column_facts, describe
 from jostle.lang.library import library_options, modules
-from jostle.lang.printer_expressions import show_expression, show_parameters
+from jostle.lang.nodes import show_expression, show_parameters
 from jostle.lang.scopes import Definition, defined_in, target_names
 
 if TYPE_CHECKING:

@@ -11,10 +11,9 @@ from jostle.errors import Diagnostic, Label, Span
 from jostle.lang import nodes
 from jostle.lang.builtins import AGGREGATES, BUILTINS, EPSILON, Builtin
 from jostle.lang.library import LibraryOption, library_options, look_among_installed, modules
-from jostle.lang.printer_expressions import show_expression
+from jostle.lang.nodes import show_expression
 from jostle.lang.scopes import Definition, defined_in, symbols, target_names
-from jostle.lang.spelling import near
-from jostle.lang.stops import Stop
+from jostle.lang.stops import Stop, near
 
 __all__ = ["callable_of", "check_call", "check_names", "gives_parameters"]
 

@@ -478,7 +478,7 @@ def _public(frame: Frame, site: str, path: Any) -> Any:  # noqa: ARG001 - as cal
 
 
 def _rehearse(frame: Frame, site: str, option: Any, database: Any, scale: Any, epsilon: Any) -> float | None:  # noqa: ARG001, PLR0917 - as called
-    from jostle.lang.rehearsing import error_of  # noqa: PLC0415 - most programs rehearse nothing
+    from jostle.lang.quick_start import error_of  # noqa: PLC0415 - most programs rehearse nothing
 
     with frame.program.on_public_data():
         return error_of(option, database, scale, fraction(epsilon, "epsilon"))

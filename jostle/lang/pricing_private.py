@@ -34,7 +34,7 @@ from jostle.lang.facts import (
 )
 from jostle.lang.pricing import Pricer, item_called, items
 from jostle.lang.pricing_public import check_computed, check_fact, check_index, computed_of, plain
-from jostle.lang.spelling import near
+from jostle.lang.stops import near
 
 if TYPE_CHECKING:
     from jostle.lang.values import TableValue

@@ -17,13 +17,12 @@ from jostle.lang.builtins import BUILTINS, EPSILON
 from jostle.lang.facts import Callee, Names, Rows, is_number, is_plain
 from jostle.lang.library import DATABASE, library_options
 from jostle.lang.lowering import CELL, OfColumns, Query, lower
+from jostle.lang.nodes import show_expression
 from jostle.lang.pricing import Pricer
 from jostle.lang.pricing_schema import NotKnownError, attempt, known_as, no_column, real
-from jostle.lang.printer_expressions import show_expression
 from jostle.lang.scopes import named_slot, target_names
 from jostle.lang.showing import shown
-from jostle.lang.spelling import near
-from jostle.lang.stops import Stop
+from jostle.lang.stops import Stop, near
 from jostle.lang.values import OneValue, PrivateNumber, TableValue, code_called, column_values, first_of
 from jostle.options.base import ELSEWHERE, Option
 from jostle.tables.columns import Numeric

@@ -34,6 +34,7 @@ from jostle.lang.facts import (
     whole_list,
 )
 from jostle.lang.library import DATABASE, library_options
+from jostle.lang.nodes import show_expression
 from jostle.lang.pricing import Pricer, PricingRules, Unpriceable, distinct, items, keyed
 from jostle.lang.pricing_private import (
     GROUPS,
@@ -46,7 +47,6 @@ from jostle.lang.pricing_private import (
     released,
 )
 from jostle.lang.pricing_public import check_amount, check_compared, check_items, compared
-from jostle.lang.printer_expressions import show_expression
 from jostle.lang.scopes import defined_in, named_slot
 from jostle.lang.stops import Stop
 

@@ -21,8 +21,7 @@ from jostle.lang.operators import BINARY, named_alike, negated
 from jostle.lang.operators import item_of as item_at
 from jostle.lang.pricing import Pricer
 from jostle.lang.showing import no_key
-from jostle.lang.spelling import near
-from jostle.lang.stops import Stop, placed
+from jostle.lang.stops import Stop, near, placed
 from jostle.lang.values import (
     KnownAttribute,
     OneValue,

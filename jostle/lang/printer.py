@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import singledispatch
 from itertools import pairwise
 
 from jostle.errors import JostleError, Source
 from jostle.lang import nodes
 from jostle.lang.parser import Parsed, parse_text
-from jostle.lang.printer_expressions import show_clauses, show_expression, show_parameters
 
 __all__ = ["show"]
 
@@ -118,93 +116,32 @@ def _widest_bracket(text: str) -> tuple[int, int, list[int]] | None:
     return best
 
 
-@singledispatch
-def _show(statement: nodes.Statement, depth: int) -> list[str]:  # noqa: ARG001 - the others need it
-    raise JostleError(
-        f"a tree with a {type(statement).__name__} in it has no canonical text", fix="mend the program first"
-    )
+def _show(statement: nodes.Statement, depth: int) -> list[str]:
+    if isinstance(statement, nodes.If):
+        words = ("if", *("elif" for _ in statement.branches))
+        branches = zip(words, statement.branches, strict=False)
+        return [line for word, branch in branches for line in _branch(word, branch, depth)]
+    head = format(statement)
+    if not head:
+        kind = type(statement).__name__
+        raise JostleError(f"a tree with a {kind} in it has no canonical text", fix="mend the program first")
+    marks = [_indent(f"#{mark}", depth) for mark in getattr(statement, "marks", ())]
+    return [*marks, *_head(head, statement, depth), *_block(getattr(statement, "body", ()), depth + 1)]
 
 
-@_show.register
-def _(statement: nodes.Import, depth: int) -> list[str]:
-    names = ", ".join(name.name for name in statement.names)
-    return _lines(f"from {statement.module} import {names}", statement.trivia, depth)
+def _branch(word: str, branch: nodes.Branch, depth: int) -> list[str]:
+    above, below = ([_indent(line, depth) for line in lines] for lines in (branch.trivia.above, branch.trivia.below))
+    return [*above, *_lines(format(branch, word), branch.trivia, depth), *_block(branch.body, depth + 1), *below]
 
 
-@_show.register
-def _(statement: nodes.Assign, depth: int) -> list[str]:
-    target = _target(statement.target)
-    head = f"({target}) = " if target.endswith(",") else f"{target} = "
-    return _with_value(head, statement.value, statement.trivia, depth)
-
-
-@_show.register
-def _(statement: nodes.ExpressionStatement, depth: int) -> list[str]:
-    return _with_value("", statement.value, statement.trivia, depth)
-
-
-@_show.register
-def _(statement: nodes.Return, depth: int) -> list[str]:
-    if statement.value is None:
-        return _lines("return", statement.trivia, depth)
-    return _with_value("return ", statement.value, statement.trivia, depth)
-
-
-@_show.register
-def _(statement: nodes.Pass, depth: int) -> list[str]:
-    return _lines("pass", statement.trivia, depth)
-
-
-@_show.register
-def _(statement: nodes.If, depth: int) -> list[str]:
-    lines: list[str] = []
-    for index, branch in enumerate(statement.branches):
-        word = "if" if index == 0 else "elif"
-        head = "else:" if branch.condition is None else f"{word} {show_expression(branch.condition)}:"
-        lines += [_indent(line, depth) for line in branch.trivia.above]
-        lines += _lines(head, branch.trivia, depth)
-        lines += _block(branch.body, depth + 1)
-        lines += [_indent(line, depth) for line in branch.trivia.below]
-    return lines
-
-
-@_show.register
-def _(statement: nodes.For, depth: int) -> list[str]:
-    head = f"for {_target(statement.target)} in {show_expression(statement.iterable)}:"
-    return [*_lines(head, statement.trivia, depth), *_block(statement.body, depth + 1)]
-
-
-@_show.register
-def _(statement: nodes.FunctionDefinition, depth: int) -> list[str]:
-    marks = [_indent(f"#{mark}", depth) for mark in statement.marks]
-    parameters = show_parameters(statement.parameters)
-    head = _lines(f"def {statement.name}({parameters}):", statement.trivia, depth)
-    return [*marks, *head, *_block(statement.body, depth + 1)]
-
-
-@_show.register
-def _(statement: nodes.ClassDefinition, depth: int) -> list[str]:
-    head = _lines(f"class {statement.name}({statement.base}):", statement.trivia, depth)
-    return [*head, *_block(statement.body, depth + 1)]
-
-
-def _with_value(head: str, value: nodes.ExpressionNode, trivia: nodes.Trivia, depth: int) -> list[str]:
-    """A value after what stands before it; a choice maker's clauses stand under each other."""
-    clauses = show_clauses(value) if not trivia.inside else []
-    if isinstance(value, nodes.Choose) and len(INDENT) * depth + len(head) + len(" ".join(clauses)) <= MOST_COLUMNS:
-        clauses = []
-    if len(clauses) < 2:
-        return _lines(head + show_expression(value), trivia, depth)
-    margin = " " * len(head)
-    plain = nodes.Trivia()
-    lines = _lines(head + clauses[0], plain, depth)
-    for clause in clauses[1:-1]:
-        lines += _lines(margin + clause, plain, depth)
-    return [*lines, *_lines(margin + clauses[-1], trivia, depth)]
-
-
-def _target(target: nodes.Name | nodes.Tuple) -> str:
-    if isinstance(target, nodes.Name):
-        return target.name
-    names = ", ".join(show_expression(item) for item in target.items)
-    return names if len(target.items) > 1 else f"{names},"
+def _head(text: str, statement: nodes.Statement, depth: int) -> list[str]:
+    """The first line of a statement; the clauses of a choice that it ends with stand under each other."""
+    value, trivia = getattr(statement, "value", None), statement.trivia
+    clauses = [found for part in getattr(value, "CLAUSES", ()) if (found := nodes.write(value, part).strip())]
+    fits = len(INDENT) * depth + len(text) <= MOST_COLUMNS
+    if len(clauses) < 2 or trivia.inside or (fits and isinstance(value, nodes.Choose)):
+        return _lines(text, trivia, depth)
+    start = text.removesuffix(" ".join(clauses))
+    *others, last = [start + clauses[0], *(" " * len(start) + clause for clause in clauses[1:])]
+    lines = [line for other in others for line in _lines(other, nodes.Trivia(), depth)]
+    return [*lines, *_lines(last, trivia, depth)]

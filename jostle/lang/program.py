@@ -21,12 +21,12 @@ from jostle.lang.check import check
 from jostle.lang.compiling import Compiler, Scope
 from jostle.lang.compiling_asked import KINDS, apply
 from jostle.lang.extents import deep_enough
-from jostle.lang.files_named import check_files, listed
 from jostle.lang.frames import Frame, Function
 from jostle.lang.guard_rules import check_entry
 from jostle.lang.parser import read_source
 from jostle.lang.price import Pricing
 from jostle.lang.program_options import ProgramOption
+from jostle.lang.references import check_files, listed
 from jostle.lang.scopes import defined_in, symbols
 from jostle.lang.stops import BROKEN_OFF, Stop, broken_off, placed
 from jostle.lang.values import TableValue

@@ -8,7 +8,7 @@ from pygments.lexer import RegexLexer, bygroups, words
 from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Whitespace, _TokenType
 
 from jostle.lang.builtins import BUILTINS
-from jostle.lang.tokens import KEYWORDS
+from jostle.lang.lexer import KEYWORDS
 
 __all__ = ["JostleLexer"]
 

@@ -1,28 +1,36 @@
-"""How a program's maker learns when it is first run: in seconds, where `jostle train` takes minutes.
+"""How a program's maker learns when it is first run: in about a second, where `jostle train` takes minutes.
 
 A program that learns from the databases that everybody has, among Options that came with Jostle, learns from some of
-the rehearsals that came with them. Any other is rehearsed on fewer databases and budgets than `jostle train` takes.
-`jostle train` puts what it learns in the place of either.
+the rehearsals that came with them. Any other is rehearsed on fewer databases and budgets than `jostle train` takes,
+which `jostle run` does only if it is asked to. `jostle train` puts what it learns in the place of either.
+
+A program may also ask for rehearsals by itself.
 """
 
 from __future__ import annotations
 
+from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from attrs import evolve, fields, frozen
 
 from jostle.choice.learning.cases import budgets_of
 from jostle.choice.learning.history import apart
+from jostle.choice.learning.rehearse import mean_error
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.making import Training
 from jostle.choice.makers.shipped import keep, kept, rehearsals_for
 from jostle.choice.makers.trained import Trained
 from jostle.choice.makers.training import SHARES
-from jostle.corpora.databases import few_jobs
+from jostle.corpora.databases import PublicDatabase, few_jobs
 from jostle.errors import ChoiceError
 from jostle.given import given_as
+from jostle.lang.operators import kind_of
+from jostle.lang.stops import Stop
+from jostle.options.base import Option
 
-__all__ = ["QuickStart", "quickly"]
+__all__ = ["QuickStart", "check_learned", "error_of", "quickly"]
 
 EPSILONS = ("1/10", "1", "10")
 SHARE = SHARES[1:2]
@@ -37,31 +45,78 @@ class QuickStart(Training):
 
     def __call__(self, maker: ChoiceMaker) -> Trained:
         """The maker as it learned, if that is kept; otherwise what it learns in a hurry, which is kept as well."""
-        full = Training(**_shared(self))
-        shares = SHARE if self.shares == SHARES else self.shares
-        came = evolve(full, corpus=None, epsilons=CAME, shares=shares)
-        short = evolve(full, epsilons=EPSILONS, repeats=2, jobs=few_jobs, shares=shares)
-        found = kept(full, maker) or kept(came, maker) or kept(short, maker)
+        found = self.kept(maker)
         if found is None:
-            chosen = came if _tells(full, maker) else short
+            chosen = self.came if self.tells(maker) else self.short
             found = chosen.learn(maker)
             keep(chosen, maker, found)
         return found
 
+    def kept(self, maker: ChoiceMaker) -> Trained | None:
+        """The maker as it learned before, in whatever way."""
+        return kept(self.full, maker) or kept(self.came, maker) or kept(self.short, maker)
 
-def _tells(full: Training, maker: ChoiceMaker) -> bool:
-    """Whether the rehearsals that came with Jostle tell all that a maker needs.
+    def tells(self, maker: ChoiceMaker) -> bool:
+        """Whether the rehearsals that came with Jostle tell all that a maker needs.
 
-    The databases named must be those that everybody has, all Options rehearsed as they are now, and everything that
-    may be looked at read.
-    """
-    judged = full.judged_by is None or maker.task.rehearsal.knows(full.judged_by)
-    if full.history is not None or not judged or full.corpus is not maker.task.rehearsal.corpus():
-        return False
-    history = rehearsals_for(maker.task)
-    rehearsed = budgets_of(history, maker.among, maker.task.rehearsal.other(full.judged_by))
-    instances = [each for each in history.instances.values() if apart(each.key)[1] is None]
-    return bool(rehearsed) and all(each.is_read(instance) for each in maker.informed_by for instance in instances)
+        The databases named must be those that everybody has, all Options rehearsed as they are now, and everything
+        that may be looked at read.
+        """
+        rehearsal = maker.task.rehearsal
+        judged = self.judged_by is None or rehearsal.knows(self.judged_by)
+        if self.history is not None or not judged or self.corpus is not rehearsal.corpus():
+            return False
+        history = rehearsals_for(maker.task)
+        if not budgets_of(history, maker.among, rehearsal.other(self.judged_by)):
+            return False
+        instances = [each for each in history.instances.values() if apart(each.key)[1] is None]
+        own = [each for each in maker.informed_by if each not in (*rehearsal.metafeatures, *rehearsal.free)]
+        return all(each.is_read(instance) for each in own for instance in instances)
+
+    @cached_property
+    def full(self) -> Training:
+        """As `jostle train` learns."""
+        return Training(**_shared(self))
+
+    @cached_property
+    def came(self) -> Training:
+        """From rehearsals that came with Jostle; of what could be bought nothing, unless somebody said for how much."""
+        shares = () if self.shares == SHARES else self.shares
+        return evolve(self.full, corpus=None, epsilons=CAME, shares=shares)
+
+    @cached_property
+    def short(self) -> Training:
+        """From a few rehearsals."""
+        shares = SHARE if self.shares == SHARES else self.shares
+        return evolve(self.full, epsilons=EPSILONS, repeats=2, jobs=few_jobs, shares=shares)
+
+
+def error_of(option: Any, database: Any, scale: Any, epsilon: Fraction) -> float | None:
+    """The mean error of an Option on a public database with *scale* records or rows; None where it refuses."""
+    if not isinstance(option, Option):
+        raise Stop(
+            "J501", f"{kind_of(option)} is rehearsed", "an Option is", "rehearse(DAWA, grid, scale=1000, epsilon=1)"
+        )
+    if not isinstance(database, PublicDatabase):
+        raise Stop(
+            "J501", f"a rehearsal on {kind_of(database)}", "it is on a public database", "for grid in gridCorpus:"
+        )
+    if not option.task.rehearsal.takes(database):
+        title = f"`{option.name}` answers nothing about {database.name}"
+        raise Stop("J501", title, f"it {option.task.question.does}", "choose another one")
+    return mean_error(option, database, int(scale), epsilon)
+
+
+def check_learned(maker: ChoiceMaker, program: str) -> None:
+    """Refuse a maker that has not learned, and cannot without rehearsals."""
+    training = maker.trainer
+    if maker.known or not isinstance(training, QuickStart) or training.kept(maker) or training.tells(maker):
+        return
+    raise ChoiceError(
+        f"{maker.label} has not learned yet what to choose",
+        why="it learns from rehearsals of its Options on public databases, and those that came with Jostle do not tell",
+        fix=f"jostle train {program}, or jostle run --train, which rehearses on a few of them first",
+    )
 
 
 def quickly(maker: ChoiceMaker) -> ChoiceMaker:

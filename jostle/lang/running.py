@@ -24,6 +24,7 @@ from jostle.lang.parser import read_source
 from jostle.lang.private_data import PrivateData
 from jostle.lang.program import Program, Purchase, load_source, named
 from jostle.lang.program_options import ProgramOption, needed_by
+from jostle.lang.quick_start import check_learned
 from jostle.lang.showing import shown, shown_inside
 from jostle.lang.values import KnownAttribute, Leaf, TreeNode
 from jostle.markup import bar_table, branch, leaf, pre
@@ -311,13 +312,14 @@ def run_program(
     say: Callable[[str], None] | None = print_visible,
     tell: Callable[[str], None] | None = None,
     forced: Mapping[str, str] | None = None,
+    train: bool = False,
 ) -> Outcome:
     """The outcome of a program: on *data*, privately, or, without, on a public example.
 
     *persons* says whose the rows are, beside the schema. *vault* remembers what is spent, None for nothing; where the
     data have another, that takes a *second_promise*, a reason. *public* are the folders that it may read as public,
     *out* the file that its answer is to be written to, which is refused where no answer of its kind is; *forced* says,
-    by label, which alternatives choices are to take.
+    by label, which alternatives choices are to take. Makers that have to rehearse first do so only if it is to *train*.
     What a program prints goes to *say*; to *tell*, before it runs, what the owner of the data alone should know of
     them. What can be refused is refused before anything is opened, so that nothing is promised or written then. Where
     something was bought and the run comes to no answer, an interruption included, the outcome has what was bought, and
@@ -347,7 +349,7 @@ def run_program(
     _check_schema(program, name, subject.schema)
     check_price(program, name, subject.schema, budget, promised)
     questions = _asked(subject, needed, name)
-    ready(program)
+    ready(program, name, train=train)
     if private is not None and tell is not None:
         for note in private.table.notes:
             tell(note)
@@ -451,9 +453,13 @@ def check_price(program: Program, name: str, schema: Schema, epsilon: Fraction, 
         )
 
 
-def ready(program: Program) -> None:
-    """Let the makers learn that a run may call, before any data are opened."""
-    for maker in program.makers.values():
+def ready(program: Program, name: str, *, train: bool) -> None:
+    """Let the makers learn that a run may call, before any data are opened; refuse rehearsals that nobody asked for."""
+    needed = (node for each in needed_by(program, name) for node in nodes.walk(each))
+    called = dict.fromkeys(node.name for node in needed if isinstance(node, nodes.Name))
+    for maker in (program.makers[each] for each in called if each in program.makers):
+        if not train:
+            check_learned(maker, program.source.name)
         _ = maker.trained
 
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from jostle.lang.spelling import near
-from jostle.lang.stops import Stop
+from jostle.lang.stops import Stop, near
 from jostle.lang.values import KnownAttribute, Leaf, Private, TreeNode, first_of
 from jostle.visible import visible
 

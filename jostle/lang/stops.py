@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
 from traceback import extract_tb
 
 from jostle.errors import BudgetError, Diagnostic, JostleError, ProgramError, Source, Span, said_by
 
-__all__ = ["BROKEN_OFF", "MISTAKES", "RefusedProgramError", "Stop", "broken_off", "placed", "too_large"]
+__all__ = ["BROKEN_OFF", "MISTAKES", "RefusedProgramError", "Stop", "broken_off", "near", "placed", "too_large"]
 
 BROKEN_OFF = "J902"
 """Of what goes wrong inside of Jostle itself."""
@@ -80,3 +82,10 @@ def _without_value(mistake: ArithmeticError) -> Stop:
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())
+
+
+def near(name: str, known: Iterable[str]) -> str | None:
+    """The known name that somebody may have meant who wrote another one, if one is like it."""
+    candidates = sorted(set(known))
+    alike = get_close_matches(name, candidates, n=1, cutoff=0.7)
+    return next(iter(alike), None) or next((each for each in candidates if each.lower() == name.lower()), None)

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from attrs import evolve, fields
 
 from jostle.lang import nodes
-from jostle.lang.printer_expressions import show_expression
+from jostle.lang.nodes import show_expression
 
 __all__ = ["variants"]
 

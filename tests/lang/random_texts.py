@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
-from jostle.lang.tokens import FOREIGN, KEYWORDS, SIGNS
+from jostle.lang.lexer import FOREIGN, KEYWORDS, SIGNS
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = [path.read_text("utf-8") for path in sorted((ROOT / "programs").glob("*.jst"))]

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from jostle.lang import nodes
-from jostle.lang.validators import COMPARISONS
+from jostle.lang.nodes import COMPARISONS
 
 names = st.sampled_from(
     ["x", "D", "db", "atts", "best", "grow", "informed", "by", "on", "Öl", "_", "L1", "F", "epsilon"]

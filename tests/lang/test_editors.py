@@ -13,8 +13,8 @@ from pygments.lexers import get_lexer_by_name, get_lexer_for_filename
 from pygments.token import Comment, Error, Keyword, Name, Number
 
 from jostle.lang.builtins import BUILTINS
+from jostle.lang.lexer import CLAUSE_WORDS, KEYWORDS
 from jostle.lang.pygments_lexer import JostleLexer
-from jostle.lang.tokens import CLAUSE_WORDS, KEYWORDS
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = sorted((ROOT / "programs").glob("*.jst"))
@@ -70,7 +70,7 @@ def test_the_textmate_grammar_knows_every_word() -> None:
 
     for word in KEYWORDS:
         assert scope_of(word).startswith(("keyword.", "constant.language"))
-    for first, second in CLAUSE_WORDS:
+    for first, second in CLAUSE_WORDS.items():
         assert scope_of(f"{first} {second}").startswith("keyword.")
     for word in BUILTINS:
         assert scope_of(word).startswith("support.function")

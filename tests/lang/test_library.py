@@ -10,8 +10,8 @@ from processes import ran
 
 from jostle import options, public
 from jostle.lang.builtins import BUILTINS
+from jostle.lang.lexer import FOREIGN, KEYWORDS
 from jostle.lang.library import CORPORA, KEPT, library_options, library_tasks, modules, written
-from jostle.lang.tokens import FOREIGN, KEYWORDS
 from jostle.parameters import parameters_of
 from jostle.tasks import TASKS
 

@@ -13,14 +13,13 @@ from small_tables import opened
 from jostle import Table, load, rehearse
 from jostle.choice.learning.judging import judge_of
 from jostle.choice.learning.markets import read_raw
-from jostle.choice.makers.making import Training
 from jostle.choice.makers.shipped import rehearsals_for
 from jostle.corpora.corpus import Corpus
 from jostle.corpora.generators import generated_grids
 from jostle.corpora.parts import GridSpec
 from jostle.errors import ProgramError, Source
 from jostle.lang.program import Program, load_source, named
-from jostle.lang.quick_start import _tells
+from jostle.lang.quick_start import QuickStart
 from jostle.options import get
 from jostle.tasks import CLASSIFICATION, RANGES, make_instance
 from jostle.tasks.ranges.instances import GridInstance
@@ -264,7 +263,7 @@ def test_what_did_not_come_with_jostle_is_not_learned_from_there(home: Path) -> 
     for who, informed in ((own, "informed by {crowd}"), ("", "informed by {}")):
         program = load_source(Source("trees.jst", COMMON.replace("WHO", who).replace("INFORMED", informed)))
         maker = program.makers["choice"]
-        assert _tells(Training(corpus=CLASSIFICATION.rehearsal.corpus()), maker) == (not who)
-        assert not _tells(Training(corpus=Corpus(CLASSIFICATION.rehearsal.corpus().databases[:3])), maker)
-    judged = Training(corpus=CLASSIFICATION.rehearsal.corpus(), judged_by=judge_of(lambda answers, truth: 0.5))
-    assert not _tells(judged, maker)
+        assert QuickStart(corpus=CLASSIFICATION.rehearsal.corpus()).tells(maker) == (not who)
+        assert not QuickStart(corpus=Corpus(CLASSIFICATION.rehearsal.corpus().databases[:3])).tells(maker)
+    judged = QuickStart(corpus=CLASSIFICATION.rehearsal.corpus(), judged_by=judge_of(lambda answers, truth: 0.5))
+    assert not judged.tells(maker)

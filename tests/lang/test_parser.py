@@ -9,7 +9,7 @@ import pytest
 
 from jostle.errors import JostleError, ProgramError, Source, Span
 from jostle.lang import nodes
-from jostle.lang.expression_nodes import Name, Noised, Number, Part, Percent, Select
+from jostle.lang.nodes import Name, Noised, Number, Part, Percent, Select
 from jostle.lang.parser import parse, parse_expression, parse_text, read_source
 
 PROGRAMS = Path(__file__).parents[2] / "programs"

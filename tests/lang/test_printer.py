@@ -12,9 +12,9 @@ from random_trees import expressions, modules
 
 from jostle.errors import JostleError, Source, TreeError
 from jostle.lang import nodes
+from jostle.lang.nodes import show_expression
 from jostle.lang.parser import parse, parse_expression, parse_text
 from jostle.lang.printer import MOST_COLUMNS, show
-from jostle.lang.printer_expressions import show_expression
 
 CASES = Path(__file__).parent.parent / "cases" / "fmt"
 PROGRAMS = sorted((Path(__file__).parents[2] / "programs").glob("*.jst"))

@@ -14,8 +14,8 @@ from small_tables import ROWS, SCHEMA
 
 from jostle import load
 from jostle.errors import JostleError, PrivateDataError, ProgramError, Source
+from jostle.lang.references import MOST_BYTES, check_named
 from jostle.lang.running import Outcome, run_program
-from jostle.lang.schema_named import MOST_BYTES, check_named
 from jostle.privacy import opening
 from jostle.trace.records import NamedPublic, Opened, ReadPublic, read_trace
 

@@ -208,7 +208,7 @@ def test_mistakes_are_mended(editor: Editor) -> None:
 
 def test_without_the_extra_a_sentence_says_what_to_install() -> None:
     """None among the modules is what Python takes for a module that cannot be found."""
-    code = "import sys; sys.modules['pygls'] = None; from jostle.lang.server import main; main()"
+    code = "import sys; sys.modules['pygls'] = None; import jostle.lang.server"
     done = ran("-c", code)
     assert done.returncode == 1
     assert done.stderr.endswith('pip install "jostle[lsp]"\n')

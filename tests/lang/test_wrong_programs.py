@@ -21,7 +21,7 @@ from jostle.errors import ProgramError, Source, render
 from jostle.lang.check import check
 from jostle.lang.codes import codes, explain
 from jostle.lang.program import load_source
-from jostle.lang.schema_named import check_named
+from jostle.lang.references import check_named
 
 CASES = Path(__file__).parent.parent / "cases" / "lang"
 RUNNING = CASES.parent / "running"

@@ -12,7 +12,7 @@ import gzip
 import json
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
@@ -406,14 +406,19 @@ class History:
         """The history of some instances, in the order in which they are named: lines come as workers are ready."""
         instances = {key: self.instances[key] for key in keys if key in self.instances}
         databases = dict.fromkeys(instance.database for instance in instances.values())
-        runs = (line for line in self.lines() if isinstance(line, Runs) and line.instance in instances)
-        return History([*map(self.databases.__getitem__, databases), *instances.values(), *runs])
+        return History([*map(self.databases.__getitem__, databases), *instances.values(), *self._runs(instances)])
 
     def lines(self) -> Iterator[Line]:
         """Yield the history again, in as few lines as there can be; of the times, only the median."""
         yield from self.databases.values()
         yield from self.instances.values()
+        yield from self._runs(self.instances)
+
+    def _runs(self, instances: Collection[str]) -> Iterator[Runs]:
+        """Yield the runs on some instances."""
         for (instance, option, version), losses in self._losses.items():
+            if instance not in instances:
+                continue
             median = round(self.seconds(instance, option, version) or 0.0, 5)
             failures = self.failures.get((instance, option, version), ())
             others = self._others.get((instance, option, version), {})

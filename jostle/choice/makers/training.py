@@ -215,7 +215,7 @@ def judge_all(
 
     best = attempt(free, Fraction(0), first) if free else tried[0]
     looked_at, left = list(free), list(paid)
-    while left:
+    while left and shares:
         purchases = list(product(left, shares))
         scores: list[float] = []
         with stage("a look at what else to buy") as said:
