@@ -8,6 +8,7 @@ a program runs stands under the same name in `operations`, which loads libraries
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any, TypeVar
 
 from attrs import field, frozen
@@ -56,7 +57,7 @@ EPSILON = "epsilon"
 """What the caller allotted: known inside functions, never assigned."""
 AGGREGATES = ("count", "max", "mean", "min", "persons", "stddev", "sum")
 """What `select` can compute."""
-ALL = Money(Amount(share=Amount().share + 1))
+ALL = Money(Amount(Fraction(1)))
 """What is spent if nothing is said: all that the caller allotted."""
 MOST_OF_A_RANGE = 10_000_000
 

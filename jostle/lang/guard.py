@@ -30,6 +30,7 @@ from jostle.lang.scopes import defined_in, symbols, target_names
 __all__ = [
     "BUY_EACH",
     "BUY_FIRST",
+    "ON_ROWS",
     "Checker",
     "GuardRules",
     "LambdaWorld",
@@ -51,6 +52,16 @@ NO_LOOKING = (
     "what is done with each of its parts would show it without noise",
     "buy it first: {{ ... }}",
 )
+ON_ROWS = {
+    "mean": (
+        "a mean is a quotient, and where there are few rows, one of them moves it far",
+        "buy both: {{ select sum(age) from db }} and {{ select count() from db }}",
+    ),
+    "stddev": ("where there are few rows, one of them moves it far", "buy a sum, a sum of squares and a count"),
+    "max": ("one row can change it from any value to any other", "buy how many rows have each value, with groupby"),
+    "min": ("one row can change it from any value to any other", "buy how many rows have each value, with groupby"),
+}
+"""Aggregates that columns do not have, each with why, and what to buy instead."""
 MOST_WORDS = 40
 """Longer expressions are not repeated in titles."""
 MOST_VARIANTS = 24

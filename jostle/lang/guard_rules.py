@@ -12,6 +12,7 @@ from jostle.lang.builtins import BUILTINS, EPSILON
 from jostle.lang.facts import NOTHING, PUBLIC, UNSEEN, World, container, function, joined, mapping, private, text
 from jostle.lang.guard import (
     BUY_FIRST,
+    ON_ROWS,
     Checker,
     GuardRules,
     LambdaWorld,
@@ -354,17 +355,6 @@ def part(checker: Checker, node: nodes.Part, place: Place) -> World:
     if place.in_query and world.is_private:
         checker.in_query(node)
     return private("table")
-
-
-ON_ROWS = {
-    "mean": (
-        "a mean is a quotient, and where there are few rows, one of them moves it far",
-        "buy both: {{ select sum(age) from db }} and {{ select count() from db }}",
-    ),
-    "stddev": ("where there are few rows, one of them moves it far", "buy a sum, a sum of squares and a count"),
-    "max": ("one row can change it from any value to any other", "buy how many rows have each value, with groupby"),
-    "min": ("one row can change it from any value to any other", "buy how many rows have each value, with groupby"),
-}
 
 
 def select(checker: Checker, node: nodes.Select, place: Place) -> World:

@@ -13,6 +13,7 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
+from jostle.lang.guard import ON_ROWS
 from jostle.lang.operators import is_number, kind_of
 from jostle.lang.stops import Stop
 from jostle.lang.values import (
@@ -219,16 +220,7 @@ def _of_rows(query: Query, schema: Schema, groups: Sequence[_Group]) -> Expressi
             _known(schema, name)
         return _tallied(groups)
     if query.aggregate != "sum":
-        alone = {
-            "mean": "a mean is a quotient, and where there are few rows, one of them moves it far",
-            "stddev": "one row can move a standard deviation far, where there are few rows",
-        }
-        why = alone.get(query.aggregate, "one row can change it from any value to any other")
-        fixes = {
-            "mean": "buy both: {{ select sum(age) from db }} / {{ select count() from db }}",
-            "stddev": "buy a sum, a sum of squares and a count",
-        }
-        fix = fixes.get(query.aggregate, "noisyMax over the column's values, by how many rows have each")
+        why, fix = ON_ROWS[query.aggregate]
         raise Stop("J215", f"`{query.aggregate}` of a column", why, fix)
     return _summed(query, schema, groups)
 

@@ -14,6 +14,7 @@ from attrs import evolve
 
 from jostle.errors import Diagnostic, Span
 from jostle.lang import nodes
+from jostle.lang.accounts import TWO_DATABASES
 from jostle.lang.facts import (
     RELEASED,
     UNKNOWN,
@@ -70,15 +71,8 @@ def mixed(pricer: Pricer, span: Span, values: Sequence[Any]) -> None:
         if len(databases := combined([private]).databases) == 1
     }
     if len(owners) > 1:
-        pricer.report(
-            Diagnostic(
-                "J506",
-                "private values of two databases are put together",
-                span,
-                "each has a budget of its own",
-                "buy each of them, and put together what comes out",
-            )
-        )
+        code, title, why, fix = TWO_DATABASES
+        pricer.report(Diagnostic(code, title, span, why, fix))
 
 
 def made(pricer: Pricer, span: Span, operation: str, values: list[Any]) -> Any:

@@ -225,7 +225,8 @@ def called(pricer: Pricer, span: Span, callee: Any, given: list[Any], named: Nam
         pricer.charge_for([*given, *named.values()], amount, span)
         return UNKNOWN
     builtin = BUILTINS[callee.name]
-    return builtin.knows(pricer, span, builtin, builtin.in_order(given, named, None))
+    # More values than it takes are a mistake of their own.
+    return builtin.knows(pricer, span, builtin, builtin.in_order(given, named, None)[: builtin.most])
 
 
 def _not_called(pricer: Pricer, span: Span, value: Any, given: list[Any]) -> Any:

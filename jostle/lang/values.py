@@ -19,6 +19,7 @@ from typing import Any, NoReturn, Protocol
 
 from attrs import evolve, field, frozen
 
+from jostle.lang.accounts import TWO_DATABASES
 from jostle.lang.extents import Extent, measured, together
 from jostle.lang.stops import Stop
 from jostle.privacy.expressions import one_rule, sensitivity
@@ -431,12 +432,7 @@ def common(numbers: Iterable[PrivateNumber]) -> tuple[TableValue, list[Expressio
         return tables[0], [each.expression for each in given]
     paths = [table.path() for table in tables]
     if any(path[0] is not paths[0][0] for path in paths):
-        raise Stop(
-            "J506",
-            "private values of two databases are put together",
-            "each has a budget of its own",
-            "buy each of them, and put together what comes out",
-        )
+        raise Stop(*TWO_DATABASES)
     depth = 0
     while all(len(path) > depth and path[depth] is paths[0][depth] for path in paths):
         depth += 1

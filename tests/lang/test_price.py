@@ -83,6 +83,11 @@ def test_with_a_schema_more_is_known() -> None:
     assert price(text, known=True) == "3/10 of epsilon"
 
 
+def test_too_many_values_are_one_mistake_with_a_schema_as_well() -> None:
+    text = "def answer(db):\n    return {{ len(db, 1) }}\n"
+    assert [each.code for each in check(Source("p.jst", text), SCHEMA).diagnostics] == ["J105"]
+
+
 def test_under_replace_one_two_parts_are_paid() -> None:
     text = "def answer(db):\n    return {v: noisyCount(db[region = v], epsilon / 4) for v in db.region}\n"
     found = prices(parse(Source("p.jst", text)), schema_under("replace_one"))["answer"]
