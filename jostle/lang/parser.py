@@ -355,7 +355,7 @@ class Builder:
         return self._node(rule, pieces, span) if own is None else own(pieces, span)
 
     def _node(self, rule: str, pieces: Sequence[Piece], span: Span, **more: Any) -> Any:
-        kind: type[nodes.Node] = getattr(nodes, rule.title().replace("_", ""))
+        kind: Any = getattr(nodes, rule.title().replace("_", ""))
         names, takes_rest, known = _positions(kind)
         values: dict[str, Any] = {"span": span, **more}
         if takes_rest and not (len(pieces) == len(names) and isinstance(pieces[-1], tuple)):
@@ -441,10 +441,10 @@ class Builder:
         """Pieces with names; report the names that stand twice."""
         seen: dict[str, Piece] = {}
         for each in pieces:
-            first = seen.setdefault(each.name, each)
-            if first is not each:
-                others = (Label(first.name_span, "first here"),)
+            if each.name in seen:
+                others = (Label(seen[each.name].name_span, "first here"),)
                 self._report("J009", title.format(each.name), each.name_span, why, fix, others=others)
+            seen.setdefault(each.name, each)
         return pieces
 
     # Expressions

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 from jostle.errors import JostleError, Source
 from jostle.lang import nodes
@@ -136,7 +137,8 @@ def _branch(word: str, branch: nodes.Branch, depth: int) -> list[str]:
 
 def _head(text: str, statement: nodes.Statement, depth: int) -> list[str]:
     """The first line of a statement; the clauses of a choice that it ends with stand under each other."""
-    value, trivia = getattr(statement, "value", None), statement.trivia
+    value: Any = getattr(statement, "value", None)
+    trivia = statement.trivia
     clauses = [found for part in getattr(value, "CLAUSES", ()) if (found := nodes.write(value, part).strip())]
     fits = len(INDENT) * depth + len(text) <= MOST_COLUMNS
     if len(clauses) < 2 or trivia.inside or (fits and isinstance(value, nodes.Choose)):

@@ -16,7 +16,7 @@ from typing import Any
 from attrs import evolve, fields, frozen
 
 from jostle.choice.learning.cases import budgets_of
-from jostle.choice.learning.history import apart
+from jostle.choice.learning.history import History, apart
 from jostle.choice.learning.rehearse import mean_error
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.making import Training
@@ -45,19 +45,17 @@ class QuickStart(Training):
 
     def __call__(self, maker: ChoiceMaker) -> Trained:
         """The maker as it learned, if that is kept; otherwise what it learns in a hurry, which is kept as well."""
-        found = self.kept(maker)
-        if found is None:
-            chosen = self.came if self.tells(maker) else self.short
-            found = chosen.learn(maker)
-            keep(chosen, maker, found)
+        return self.without_rehearsals(maker) or self._keeping(self.short, maker)
+
+    def without_rehearsals(self, maker: ChoiceMaker) -> Trained | None:
+        """The maker as it learned, or learns from rehearsals that came with Jostle; None where these do not tell."""
+        found = kept(self.full, maker) or kept(self.came, maker) or kept(self.short, maker)
+        if found is None and (history := self.came_with(maker)) is not None:
+            return self._keeping(self.came, maker, history)
         return found
 
-    def kept(self, maker: ChoiceMaker) -> Trained | None:
-        """The maker as it learned before, in whatever way."""
-        return kept(self.full, maker) or kept(self.came, maker) or kept(self.short, maker)
-
-    def tells(self, maker: ChoiceMaker) -> bool:
-        """Whether the rehearsals that came with Jostle tell all that a maker needs.
+    def came_with(self, maker: ChoiceMaker) -> History | None:
+        """The rehearsals that came with Jostle, if they tell all that a maker needs.
 
         The databases named must be those that everybody has, all Options rehearsed as they are now, and everything
         that may be looked at read.
@@ -65,13 +63,18 @@ class QuickStart(Training):
         rehearsal = maker.task.rehearsal
         judged = self.judged_by is None or rehearsal.knows(self.judged_by)
         if self.history is not None or not judged or self.corpus is not rehearsal.corpus():
-            return False
+            return None
         history = rehearsals_for(maker.task)
-        if not budgets_of(history, maker.among, rehearsal.other(self.judged_by)):
-            return False
         instances = [each for each in history.instances.values() if apart(each.key)[1] is None]
         own = [each for each in maker.informed_by if each not in (*rehearsal.metafeatures, *rehearsal.free)]
-        return all(each.is_read(instance) for each in own for instance in instances)
+        told = budgets_of(history, maker.among, rehearsal.other(self.judged_by))
+        return history if told and all(each.is_read(instance) for each in own for instance in instances) else None
+
+    @staticmethod
+    def _keeping(training: Training, maker: ChoiceMaker, known: History | None = None) -> Trained:
+        found = training.learn(maker, known)
+        keep(training, maker, found)
+        return found
 
     @cached_property
     def full(self) -> Training:
@@ -108,15 +111,18 @@ def error_of(option: Any, database: Any, scale: Any, epsilon: Fraction) -> float
 
 
 def check_learned(maker: ChoiceMaker, program: str) -> None:
-    """Refuse a maker that has not learned, and cannot without rehearsals."""
+    """Let a maker learn from what came with Jostle; refuse one that cannot, and has not learned."""
     training = maker.trainer
-    if maker.known or not isinstance(training, QuickStart) or training.kept(maker) or training.tells(maker):
+    if maker.known or not isinstance(training, QuickStart):
         return
-    raise ChoiceError(
-        f"{maker.label} has not learned yet what to choose",
-        why="it learns from rehearsals of its Options on public databases, and those that came with Jostle do not tell",
-        fix=f"jostle train {program}, or jostle run --train, which rehearses on a few of them first",
-    )
+    found = training.without_rehearsals(maker)
+    if found is None:
+        raise ChoiceError(
+            f"{maker.label} has not learned yet what to choose",
+            why="it learns from rehearsals of its Options on public databases, which did not come with Jostle",
+            fix=f"jostle train {program}, or jostle run --train, which rehearses on a few of them first",
+        )
+    maker.known.append(found)
 
 
 def quickly(maker: ChoiceMaker) -> ChoiceMaker:

@@ -209,6 +209,13 @@ def test_what_is_refused_before_the_rows_are_read_needs_none(run: Run, tmp_path:
     assert run("p.jst", *ALL).status == 3
 
 
+def test_a_maker_that_is_not_called_need_not_have_learned(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "p.jst").write_text(MAKER + "\ndef count(db):\n    return noisyCount(db, epsilon)\n")
+    asked = ("p.jst", *ALL, "--public", "folder", "--entry")
+    assert "m has not learned yet" in run(*asked, "answer").err
+    assert run(*asked, "count").status == 0
+
+
 def test_the_same_command_runs_once_it_is_allowed(run: Run, tmp_path: Path) -> None:
     (tmp_path / "p.jst").write_text(TWICE)
     assert run("p.jst", *ALL).status == 3

@@ -140,7 +140,7 @@ def test_what_was_learned_with_private_data_named_is_of_the_public_data_alone(
     plates = ["width,label", *(f"{n % 11},{'no' if n % 11 < 4 else 'yes'}" for n in range(600))]
     (place / "public" / "plates.csv").write_text("\n".join(plates) + "\n", "utf-8")
     text = HEAD + ATTACKS["a maker"].replace("PATH", '"public"')
-    run(text, public=[Path("public")], epsilon="2")
+    run(text, public=[Path("public")], epsilon="2", train=True)
     learned = "".join(kept())
     assert '"name":"cups"' in learned
     for private in ("secret", "north", "region", str(place / "secret.csv")):
@@ -150,7 +150,7 @@ def test_what_was_learned_with_private_data_named_is_of_the_public_data_alone(
     before = sorted(kept())
     (place / "secret.csv").write_text((place / "secret.csv").read_text() + "north,10.0,1.0,yes\n")
     monkeypatch.setattr(opening, "_registry", opening.Registry())  # as if in another process
-    run(text, public=[Path("public")], epsilon="2")
+    run(text, public=[Path("public")], epsilon="2", train=True)
     assert sorted(kept()) == before  # other private rows, and not a byte is learned otherwise
 
 

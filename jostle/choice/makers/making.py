@@ -106,9 +106,9 @@ class Training:
             path = shipped_folder() / f"{maker.task.name}.jsonl.gz"
             yield hashlib.blake2b(path.read_bytes()).hexdigest() if path.exists() else None
 
-    def learn(self, maker: ChoiceMaker) -> Trained:
-        """A trained maker; rehearse first what was not rehearsed yet."""
-        history = self.rehearsed(maker)
+    def learn(self, maker: ChoiceMaker, known: History | None = None) -> Trained:
+        """A trained maker; rehearse first what was not rehearsed yet. *known* is the history, if it was read."""
+        history = self.rehearsed(maker, known)
         cases = self.cases(maker, history)
         learners = self.learners(maker)
         with stage(f"{maker.label}: learning from {len(cases):,} rehearsals"):
@@ -147,10 +147,10 @@ class Training:
         """The databases that are named, those that share people in one group, whoever put them together."""
         return Corpus() if self.corpus is None else self.corpus.grouped()
 
-    def rehearsed(self, maker: ChoiceMaker) -> History:
+    def rehearsed(self, maker: ChoiceMaker, known: History | None = None) -> History:
         """A history that has all the maker's Options, rehearsing those it does not have."""
         if self.corpus is None:
-            return self._judged(maker, self._known(maker))
+            return self._judged(maker, self._known(maker) if known is None else known)
         history = self.history if self.history is not None else History.open(histories_of(maker.task))
         with stage("reading public databases"):
             apart = kept_apart(maker.among, self.databases)
