@@ -67,7 +67,7 @@ from jostle.owner.wire import (
 )
 from jostle.privacy.amounts import show_amount
 from jostle.privacy.chains import Refinable
-from jostle.privacy.door import Key, ask, look, schema_of
+from jostle.privacy.door import Key
 from jostle.privacy.fields import positive
 from jostle.privacy.mechanisms import AddNoiseAbove, Mechanism
 from jostle.privacy.reals import Tail
@@ -320,7 +320,7 @@ class Server:
         at = self._at(token, message, form)
         if message.get("schema") is True:
             return at.handle.schema.to_toml()
-        facts = look(at.handle.key())
+        facts = at.handle.key().look_in()
         left = at.rooms.left(at.share) if at.handle.root else None
         return facts if left is None or facts.left is None else evolve(facts, left=min(left, facts.left))
 
@@ -401,13 +401,13 @@ class Server:
         with working(work):
             try:
                 key = at.rooms.paid(at.share, work.mark) if paid else at.handle.key()
-                answer, error = ask(key, read.question, *read.details)
+                answer, error = key.enter(read.question, *read.details)
             except JostleError as refusal:  # of opening the rows
                 return None, refusal.anew()
             except Exception:  # noqa: BLE001 - whatever it is, it may be about rows
                 at.rooms.close(at.share)
                 return None, kept_back(read.question)
-        if error is not None and read.question in DRAWN and ask(key, "below", 2, 0)[1] is not None:
+        if error is not None and read.question in DRAWN and key.enter("below", 2, 0)[1] is not None:
             at.rooms.close(at.share)  # it went wrong among the rows: the room answers nothing any more, and no new one
         return answer, error
 
@@ -464,7 +464,7 @@ class Server:
             raise ProbeError(f"{details[-1]:,} numbers are asked for", why=f"at most {MOST_NUMBERS:,} are sent")
         if question == "note":
             self._office.noted(at.asker, at.session.line.table, (canonical(plainly(details[0])).decode(),))
-        return _message(at, read, *ask(at.handle.key(), question, *details))
+        return _message(at, read, *at.handle.key().enter(question, *details))
 
 
 def _check(read: ReadQuestion, at: At) -> None:
@@ -502,7 +502,7 @@ def _message(at: At, read: ReadQuestion, answer: Any, error: BaseException | Non
 def _handles(at: At, read: ReadQuestion, keys: tuple[Key, ...]) -> list[Handle]:
     """New handles, for keys that a room gave."""
     above, details = at.handle, read.details
-    schema = schema_of(keys[0])  # the schemas of parts are alike
+    schema = keys[0].look_up()  # the schemas of parts are alike
     unit = above.unit
     match read.question:
         case "hand" if details[-1]:

@@ -60,9 +60,8 @@ def fractions(values: Iterable[Amount]) -> tuple[Fraction, ...]:
     return tuple(map(fraction, listed(values)))
 
 
-def positive(value: Amount) -> Fraction:
-    """Read an exact number above 0: an epsilon."""
-    return epsilon_amount(value)
+positive = epsilon_amount
+"""Reads an exact number above 0: an epsilon."""
 
 
 def label_conditions(values: Iterable[tuple[str, Iterable[str | int]]]) -> tuple[Condition, ...]:

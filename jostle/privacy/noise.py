@@ -265,35 +265,37 @@ BATCH = 1 << 20
 """Successes looked for at a time, so that what is needed beside the answer stays small."""
 
 
-@frozen
-class SystemBits:
-    """Bits from the operating system's generator."""
+class OfBytes:
+    """Bits that come in bytes."""
+
+    __slots__ = ()
+    read: Callable[[int], bytes]
+    """What gives so many bytes."""
 
     def words(self, count: int, bits: int) -> Words:
         """*count* uniform whole numbers below 2**bits."""
-        return _words(os.urandom, count, bits)
+        width = 8 if bits <= 8 else 16 if bits <= 16 else 32 if bits <= 32 else 64
+        words: Words = np.frombuffer(self.read(count * width // 8), dtype=f"<u{width // 8}")
+        return words if bits == width else words >> words.dtype.type(width - bits)
 
 
 @frozen
-class SeededBits:
+class SystemBits(OfBytes):
+    """Bits from the operating system's generator."""
+
+    read = staticmethod(os.urandom)
+
+
+@frozen
+class SeededBits(OfBytes):
     """Reproducible bits, for rehearsals on public data only."""
 
     seed: int
-    _generator: np.random.Generator = field(init=False, repr=False, eq=False)
+    read: Callable[[int], bytes] = field(init=False, repr=False, eq=False)
 
-    @_generator.default
-    def _make_generator(self) -> np.random.Generator:
-        return np.random.Generator(np.random.PCG64(self.seed))
-
-    def words(self, count: int, bits: int) -> Words:
-        """*count* uniform whole numbers below 2**bits."""
-        return _words(self._generator.bytes, count, bits)
-
-
-def _words(read: Callable[[int], bytes], count: int, bits: int) -> Words:
-    width = 8 if bits <= 8 else 16 if bits <= 16 else 32 if bits <= 32 else 64
-    words: Words = np.frombuffer(read(count * width // 8), dtype=f"<u{width // 8}")
-    return words if bits == width else words >> words.dtype.type(width - bits)
+    @read.default
+    def _make_generator(self) -> Callable[[int], bytes]:
+        return np.random.Generator(np.random.PCG64(self.seed)).bytes
 
 
 @frozen
@@ -471,7 +473,7 @@ def discrete_laplace(scale: Amount, size: int) -> NDArray[np.int64]:
 
 
 def _checked_scale(scale: Amount) -> Fraction:
-    exact_scale = exact(scale, "scale")
+    exact_scale = scale if isinstance(scale, Fraction) else exact(scale, "scale")
     if not 0 < exact_scale <= LARGEST_SCALE:
         raise NoiseError(f"scale is {show_amount(exact_scale)}, but must be above 0 and at most 2**52")
     return exact_scale

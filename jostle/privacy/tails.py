@@ -86,19 +86,23 @@ def bisected(holds: Callable[[float], bool], low: float, high: float) -> float:
     return high
 
 
-def ends_around(here: float, ends: tuple[float, float], beyond: Callable[[Floats], Truths]) -> tuple[float, float]:
-    """From a place towards each end, where a condition on many places begins to hold; an end where it does not."""
-    near, far = np.full(2, here), np.array(ends, dtype=np.float64)
-    both, nowhere = np.arange(2), np.zeros(2, dtype=np.bool_)
+def ends_around(
+    here: float, ends: tuple[float, float], chance: Callable[[Floats], Floats], misses: Sequence[float]
+) -> list[tuple[float, float]]:
+    """From a place towards each end, where the chance at it falls below each of these; an end where it does not."""
+    ways = len(misses)
+    last, least = np.repeat(np.array(ends, dtype=np.float64), ways), np.tile(misses, 2)[:, None]
+    near, far = np.full(2 * ways, here), last
+    each, nowhere = np.arange(2 * ways), np.zeros(2 * ways, dtype=np.bool_)
     for _ in range(ROUNDS):
         places = near[:, None] + (far - near)[:, None] * PARTS
         places[:, -1] = far
-        holds = beyond(places)
+        holds = chance(places) < least
         nowhere |= ~holds[:, -1]
         first = holds.argmax(axis=1)
-        near, far = np.where(first > 0, places[both, first - 1], near), places[both, first]
-    low, high = np.where(nowhere, ends, far).tolist()
-    return low, high
+        near, far = np.where(first > 0, places[each, first - 1], near), places[each, first]
+    low, high = np.where(nowhere, last, far).reshape(2, ways).tolist()
+    return list(zip(low, high, strict=True))
 
 
 def beyond_two(wide: Floats, narrow: Floats, distance: Floats) -> Floats:
