@@ -391,7 +391,7 @@ def page(found: list[dict[str, Any]], several: list[dict[str, Any]]) -> str:  # 
     head, *_, last = (__doc__ or "").strip().split("\n\n")
     lines = ["# Statistics", "", head, "", "Made by `python benchmarks/column_statistics.py`.", "", last, ""]
     lines += ["## The rules", "", "Which way is taken hangs on free facts alone:", ""]
-    lines += [f"- {task.name}: `{rule.formula}`" for task, rule in RULES.items()]
+    lines += [f"- {name}: `{rule.formula}`" for name, rule in RULES.items()]
     lines += [
         "",
         "## Beside others",

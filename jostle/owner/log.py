@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from fractions import Fraction
-from itertools import islice, zip_longest
+from itertools import islice
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -326,28 +326,18 @@ class State:
 
     def carried(self) -> list[Carried]:
         """What all lines so far come to, in parts of which each fits a line."""
-        parts = [
-            Carried(
-                more=True,
-                keys=tuple(keys),
-                revoked=tuple(revoked),
-                used=tuple(used),
-                shares=tuple(shares),
-                since=tuple((*whose, amount) for whose, amount in since),
-                by_day=tuple((*day, amount) for day, amount in by_day),
-            )
-            for keys, revoked, used, shares, since, by_day in zip_longest(
-                batched(self.keys.values(), 8 * AT_ONCE),
-                batched(sorted(self.revoked), 8 * AT_ONCE),
-                batched(self.used.items(), 8 * AT_ONCE),
-                batched(self.shares.values(), 8 * AT_ONCE),
-                batched(self.since.items(), 8 * AT_ONCE),
-                batched(self.by_day.items(), 8 * AT_ONCE),
-                fillvalue=(),
-            )
+        days = ((*day, amount) for day, amount in self.by_day.items())
+        since = ((*whose, amount) for whose, amount in self.since.items())
+        return [
+            *(Carried(more=True, keys=tuple(each)) for each in batched(self.keys.values(), 8 * AT_ONCE)),
+            *(Carried(more=True, revoked=tuple(each)) for each in batched(sorted(self.revoked), 8 * AT_ONCE)),
+            *(Carried(more=True, used=tuple(each)) for each in batched(self.used.items(), 8 * AT_ONCE)),
+            *(Carried(more=True, shares=tuple(each)) for each in batched(self.shares.values(), 8 * AT_ONCE)),
+            *(Carried(more=True, requests=tuple(each)) for each in batched(self.requests.values(), AT_ONCE)),
+            *(Carried(more=True, since=tuple(each)) for each in batched(since, 8 * AT_ONCE)),
+            *(Carried(more=True, by_day=tuple(each)) for each in batched(days, 8 * AT_ONCE)),
+            Carried(more=False),
         ]
-        asked = [Carried(more=True, requests=tuple(each)) for each in batched(self.requests.values(), AT_ONCE)]
-        return [*parts, *asked, Carried(more=False)]
 
     def _take_asked(self, asked: Settled, entry: LogLine) -> None:
         self.recent.append(entry)

@@ -50,7 +50,7 @@ from jostle.errors import (
     WireError,
     shown,
 )
-from jostle.owner.answers import Answers, Given, SessionLine
+from jostle.owner.answers import Answers, Derived, Given, SessionLine
 from jostle.owner.office import Asker, Office, Share
 from jostle.owner.rooms import Rooms, Work, working
 from jostle.owner.wire import (
@@ -65,10 +65,9 @@ from jostle.owner.wire import (
     plainly,
     written,
 )
-from jostle.privacy.amounts import show_amount
+from jostle.privacy.amounts import epsilon_amount, show_amount
 from jostle.privacy.chains import Refinable
 from jostle.privacy.door import Key
-from jostle.privacy.fields import positive
 from jostle.privacy.mechanisms import AddNoiseAbove, Mechanism
 from jostle.privacy.reals import Tail
 from jostle.privacy.room import QUESTIONS, kept_back
@@ -101,6 +100,10 @@ DRAWN = frozenset({"begin", "imitate", "perform", "refine", "select"})
 """Questions about rows."""
 WHOLE = SETS_ASIDE | DRAWN - {"refine"}
 """Questions that cost all that is asked for: a refined answer costs the difference alone."""
+DERIVED = frozenset({"narrowed", "only", "split"})
+"""Questions whose rows public facts make of those that are asked: their handles outlive the process."""
+SEVERAL = frozenset({"portions", "split"})
+"""Questions that give several handles."""
 BOOKED = frozenset({"begin", "perform"})
 """Those whose answers can be read again."""
 
@@ -115,6 +118,20 @@ def unknown() -> AccessError:
     )
 
 
+def forgotten() -> AccessError:
+    """The refusal of a handle that another process gave in the asker's own session, and which is not made again."""
+    return AccessError(
+        "the server has started anew since this probe was made, and it is gone",
+        why="which rows are in a portion, and what is left of what was set aside, that process alone knew; what was "
+        "spent by then is spent, and an answer that was lost on its way is fetched all the same",
+        fix="ask the whole table, or parts of it, which are still there; run the Option anew",
+    )
+
+
+Step = tuple[str, tuple[Any, ...], int]
+"""A question that gives rows, what it is asked with, and which of them."""
+
+
 @frozen(eq=False, slots=False)  # without slots, its digest is worked out once
 class Handle:
     """What a client has of a room."""
@@ -127,6 +144,8 @@ class Handle:
     """Which rows: conditions, and portions by their handle."""
     schema: Schema
     root: bool = False
+    steps: tuple[Step, ...] | None = ()
+    """How its rows are made of the whole table's, where public facts say so."""
     paid: bool = False
     """Whether its budget was set aside: whoever asks there is an Option, say, and had leave for all of it."""
 
@@ -146,7 +165,9 @@ class Session:
 
     line: SessionLine
     handles: dict[str, Handle]
-    lock: threading.Lock = field(factory=threading.Lock)
+    ours: bool
+    """Whether this process began it."""
+    lock: threading.RLock = field(factory=threading.RLock)
 
     def add(self, handles: Sequence[Handle]) -> None:
         """Keep handles."""
@@ -177,6 +198,14 @@ class _Opened:
             if self._key is None:
                 self._key = self.rooms.room(self.share)
             return self._key
+
+
+@frozen(eq=False)
+class In:
+    """Who asks, in which session."""
+
+    asker: Asker
+    session: Session
 
 
 @frozen(eq=False)
@@ -243,8 +272,9 @@ class Server:
         name, root = secrets.token_hex(16), secrets.token_hex(16)
         line = SessionLine(name, asker.handle, table, share.number, root)
         self._answers.begin(line)
-        handle = self._resumed(line, share).handles[root]
-        return {"session": name, "table": table, **handle.told(), "schema": handle.digest}
+        handle = self._resumed(line, share, ours=True).handles[root]
+        mode = {"assume_no_collusion": True} if self._office.assume_no_collusion else {}
+        return {"session": name, "table": table, **handle.told(), "schema": handle.digest, **mode}
 
     def _table(self, asker: Asker, wanted: object) -> str:
         """The table that is wanted, or the only one that is shared; which others there are is not told."""
@@ -279,6 +309,13 @@ class Server:
 
     def _at(self, token: str, message: Mapping[str, Any], form: Form) -> At:
         """Where a message is for, if its session and handle are the asker's, whose share is what it was."""
+        at = self._in(token, message, form)
+        if isinstance(at, At):
+            return at
+        raise unknown() if at.session.ours else forgotten()
+
+    def _in(self, token: str, message: Mapping[str, Any], form: Form) -> At | In:
+        """The same; without a handle, where there is none of that name any more."""
         asker = self._office.asker(token)
         name = message.get("session")
         if not isinstance(name, str):
@@ -298,19 +335,41 @@ class Server:
             raise unknown()
         rooms.check_open(share)
         session = self._resumed(line, share)
-        handle = session.handles.get(str(message.get("handle")))
+        handle = self._handle(session, str(message.get("handle")))
         if handle is None:
-            raise unknown()
+            return In(asker, session)
         return At(asker, share, rooms, session, handle, form)
 
-    def _resumed(self, line: SessionLine, share: Share) -> Session:
-        """A session as this process has it; of one that another process began, the whole table alone is left."""
+    def _handle(self, session: Session, name: str) -> Handle | None:
+        """A handle of a session; one that another process gave is made again, where public facts make it."""
+        if session.ours or name in session.handles:
+            return session.handles.get(name)
+        given = {each: derived for derived in self._answers.derived(session.line.session) for each in derived.handles}
+        waiting = []
+        with session.lock:
+            above: str | None = name
+            while above is not None and above not in session.handles:
+                waiting.append(given.get(above))
+                above = None if waiting[-1] is None else waiting[-1].above
+            for derived in reversed(waiting):
+                if derived is None:
+                    return None
+                handle, details = session.handles[derived.above], asked(derived.question, JSON.decode(derived.details))
+                answer, error = handle.key().enter(derived.question, *details)
+                if error is not None:
+                    return None
+                keys = answer if isinstance(answer, tuple) else (answer,)
+                session.add(_made_of(handle, derived.question, details, keys, derived.handles))
+        return session.handles[name]
+
+    def _resumed(self, line: SessionLine, share: Share, *, ours: bool = False) -> Session:
+        """A session as this process has it; of one that another process began, the whole table, until more is asked."""
         with self._lock:
             if line.session not in self._sessions:
                 rooms = self._rooms[line.table]
                 key = _Opened(rooms, share)
                 root = Handle(line.root, key, rooms.schema.rows_per_person or 1, (), rooms.schema, root=True)
-                self._sessions[line.session] = Session(line, {line.root: root})
+                self._sessions[line.session] = Session(line, {line.root: root}, ours)
             return self._sessions[line.session]
 
     # Facts
@@ -328,17 +387,29 @@ class Server:
 
     def answer(self, token: str, message: Mapping[str, Any], hashed: bytes, form: Form) -> bytes:
         """Answer a question: one that was answered before, as it was."""
-        at = self._at(token, message, form)
+        at = self._in(token, message, form)
         question, key = message.get("question"), message.get("key")
         if not isinstance(question, str) or question not in QUESTIONS:
             raise WireError(f"{shown(question)} is no question", fix=f"one of {', '.join(QUESTIONS)}")
         if question in FREE:
-            return self._free(at, message)
+            return self._free(self._at(token, message, form), message)
         if not isinstance(key, str) or not 16 <= len(key) <= 100:
             raise WireError("a question has no idempotency key", why="it is charged once, however often it is sent")
         bound = digest(at.asker.handle.encode(), at.session.line.session.encode(), hashed)
+        if isinstance(at, In):
+            return self._given_before(at, question, key, bound)
         with _Turn(self._running, self._lock, key):
             return self._once(at, message, key, bound)
+
+    def _given_before(self, at: In, question: str, key: str, bound: str) -> bytes:
+        """An answer that was given before its handle was forgotten."""
+        kept = self._answers.reply(key)
+        if kept is None or kept[0] != bound:
+            raise unknown() if at.session.ours else forgotten()
+        request = {"kind": question, "asks": [], "epsilon": "0", "on": ["what another process gave"]}
+        permit = self._office.allow(at.asker, at.session.line.table, request, Fraction(0), again=True)
+        self._office.spent((permit, Fraction(0), "read again"))
+        return kept[1]
 
     def _once(self, at: At, message: Mapping[str, Any], key: str, bound: str) -> bytes:
         """Answer a question, unless that was done: nobody else is at it meanwhile."""
@@ -356,7 +427,8 @@ class Server:
             return kept[1]
         _check(read, at)
         mark = digest(b"request", key.encode(), bound.encode())
-        paid = at.handle.root and read.question in DRAWN and at.rooms.was_paid(at.share, mark)
+        steps = at.handle.steps
+        paid = steps is not None and read.question in DRAWN and at.rooms.was_paid(at.share, mark)
         book = None if paid or read.entry is None or read.again else self._answers.read(read.entry)
         if not paid and book is None:
             self._check_left(read, at)
@@ -400,7 +472,7 @@ class Server:
         """What the room answers, and the error where there is one; charged to the request, unless it was *paid*."""
         with working(work):
             try:
-                key = at.rooms.paid(at.share, work.mark) if paid else at.handle.key()
+                key = _stepped(at.rooms.paid(at.share, work.mark), at.handle) if paid else at.handle.key()
                 answer, error = key.enter(read.question, *read.details)
             except JostleError as refusal:  # of opening the rows
                 return None, refusal.anew()
@@ -432,13 +504,13 @@ class Server:
         kinds = QUESTIONS[question]
         epsilon, site, rest, given = Fraction(0), question, [], []
         for detail, kind in zip(details, kinds, strict=True):
-            if kind is positive:
+            if kind is epsilon_amount:
                 epsilon = detail
             elif kind is text:
                 site = detail
             else:
                 rest.append(plainly(detail))
-            given.append(detail * at.handle.unit if kind is positive else detail)
+            given.append(detail * at.handle.unit if kind is epsilon_amount else detail)
         request = {"kind": question, "asks": rest, "epsilon": str(epsilon), "on": list(at.handle.on)}
         own = Fraction(0) if at.handle.paid else epsilon * (at.rooms.schema.rows_per_person or 1)
         direct = message.get("direct") is True and question in BOOKED and not at.handle.paid
@@ -464,7 +536,12 @@ class Server:
             raise ProbeError(f"{details[-1]:,} numbers are asked for", why=f"at most {MOST_NUMBERS:,} are sent")
         if question == "note":
             self._office.noted(at.asker, at.session.line.table, (canonical(plainly(details[0])).decode(),))
-        return _message(at, read, *at.handle.key().enter(question, *details))
+        answer, error = at.handle.key().enter(question, *details)
+        made = _handles(at, read, answer) if error is None else []
+        if made and made[0].steps is not None:
+            above, names, said = at.handle.name, tuple(each.name for each in made), canonical(plainly(details)).decode()
+            self._answers.derive(Derived(at.session.line.session, above, question, said, names))
+        return _message(at, read, made or answer, error)
 
 
 def _check(read: ReadQuestion, at: At) -> None:
@@ -492,28 +569,49 @@ def _message(at: At, read: ReadQuestion, answer: Any, error: BaseException | Non
     if error is not None:
         known = error if isinstance(error, JostleError) else kept_back(read.question)
         return at.form.write({"error": error_written(_outside(known))})
-    several = isinstance(answer, tuple) and bool(answer) and isinstance(answer[0], Key)
-    if several or isinstance(answer, Key):
-        made = _handles(at, read, answer if several else (answer,))
-        return at.form.write({"handles": [each.told() for each in made], "schema": made[0].digest, "several": several})
+    made = answer if isinstance(answer, list) and isinstance(answer[0], Handle) else _handles(at, read, answer)
+    if made:
+        told, several = [each.told() for each in made], read.question in SEVERAL
+        return at.form.write({"handles": told, "schema": made[0].digest, "several": several})
     return at.form.write({"answer": written(answer, at.form)})
 
 
-def _handles(at: At, read: ReadQuestion, keys: tuple[Key, ...]) -> list[Handle]:
-    """New handles, for keys that a room gave."""
-    above, details = at.handle, read.details
+def _stepped(key: Key, handle: Handle) -> Key:
+    """A key to a handle's rows, by one to the whole table."""
+    for question, details, place in handle.steps or ():
+        answer, error = key.enter(question, *details)
+        if error is not None:
+            raise error
+        key = answer[place] if isinstance(answer, tuple) else answer
+    return key
+
+
+def _handles(at: At, read: ReadQuestion, answer: Any) -> list[Handle]:
+    """New handles, for the keys that a room gave; none where it gave no key."""
+    keys = answer if isinstance(answer, tuple) else (answer,)
+    if not keys or not isinstance(keys[0], Key):
+        return []
+    made = _made_of(at.handle, read.question, read.details, keys, [secrets.token_hex(16) for _ in keys])
+    at.session.add(made)
+    return made
+
+
+def _made_of(
+    above: Handle, question: str, details: tuple[Any, ...], keys: tuple[Key, ...], names: Sequence[str]
+) -> list[Handle]:
+    """Handles of the rows that a question gave."""
     schema = keys[0].look_up()  # the schemas of parts are alike
     unit = above.unit
-    match read.question:
+    match question:
         case "hand" if details[-1]:
             unit = 1
         case "bounded":
             unit = details[0]
-    paid = above.paid or read.question in SETS_ASIDE
+    paid = above.paid or question in SETS_ASIDE
     made = []
-    for place, key in enumerate(keys):
-        name, on = secrets.token_hex(16), above.on
-        match read.question:
+    for place, (name, key) in enumerate(zip(names, keys, strict=True)):
+        on = above.on
+        match question:
             case "narrowed":
                 on = (*on, [details[0], list(details[1])])
             case "split":
@@ -522,8 +620,9 @@ def _handles(at: At, read: ReadQuestion, keys: tuple[Key, ...]) -> list[Handle]:
                 on = (*on, ["portion", name])
             case "only":
                 on = (*on, ["only", list(details[0])])
-        made.append(Handle(name, _always(key), unit, on, schema, paid=paid))
-    at.session.add(made)
+        again = question in DERIVED and above.steps is not None
+        steps = (*(above.steps or ()), (question, details, place)) if again else None
+        made.append(Handle(name, _always(key), unit, on, schema, steps=steps, paid=paid))
     return made
 
 

@@ -75,8 +75,10 @@ def exact(value: Amount, name: str) -> Fraction:
 
 def epsilon_amount(value: Amount, name: str = "epsilon") -> Fraction:
     """*value* as a positive exact fraction, of a size that noise can be drawn for."""
-    fits = type(value) is Fraction and max(value.numerator.bit_length(), value.denominator.bit_length()) <= MOST_BITS
-    amount = value if fits else exact(value, name)
+    if type(value) is Fraction and max(value.numerator.bit_length(), value.denominator.bit_length()) <= MOST_BITS:
+        amount = value
+    else:
+        amount = exact(value, name)
     if amount <= 0:
         raise AmountError(
             f"{name} is {show_amount(amount)}, but must be above 0",

@@ -24,8 +24,8 @@ import numpy as np
 from attrs import evolve, frozen
 
 from jostle.errors import MOST_WORDS, JostleError, ProbeError
+from jostle.privacy.amounts import epsilon_amount
 from jostle.privacy.chains import Refinable
-from jostle.privacy.fields import positive
 from jostle.privacy.room import QUESTIONS, Room, kept_back
 from jostle.tables.closed import Closed, Places
 from jostle.tables.schema import Schema
@@ -93,7 +93,7 @@ def _taken(question: str, details: tuple[Any, ...], unit: int) -> list[Any]:
             kind.check(detail)
             taken.append(detail)
         else:
-            taken.append(kind(detail) / unit if kind is positive else kind(detail))
+            taken.append(kind(detail) / unit if kind is epsilon_amount else kind(detail))
     return taken
 
 

@@ -15,11 +15,10 @@ from attrs import Factory, evolve, field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import BudgetError, JostleError, ProbeError, VaultError
-from jostle.privacy.amounts import INSIDE_BITS, recorded
+from jostle.privacy.amounts import INSIDE_BITS, epsilon_amount, recorded
 from jostle.privacy.chains import Answered, Chain, Chains, Refinable
 from jostle.privacy.events import Allotment, Reserved, price
 from jostle.privacy.evidence import PARTITIONS, Look, Measurement, known_rows, look_at
-from jostle.privacy.fields import positive
 from jostle.privacy.imitations import IMITATIONS, Imitation
 from jostle.privacy.ledger import Charge, Ledger
 from jostle.privacy.mechanism_list import MECHANISMS
@@ -58,23 +57,23 @@ NOTES = Closed(
 
 QUESTIONS: Mapping[str, tuple[Asked, ...]] = MappingProxyType(
     {
-        "perform": (MECHANISMS, positive, text),
-        "begin": (MECHANISMS, positive, text),
-        "refine": (whole, positive, text),
-        "select": (SELECTIONS, positive, text),
-        "allot": (positive, text),
-        "earmark": (positive, text),
+        "perform": (MECHANISMS, epsilon_amount, text),
+        "begin": (MECHANISMS, epsilon_amount, text),
+        "refine": (whole, epsilon_amount, text),
+        "select": (SELECTIONS, epsilon_amount, text),
+        "allot": (epsilon_amount, text),
+        "earmark": (epsilon_amount, text),
         "open": (),
-        "reserve": (positive, text),
+        "reserve": (epsilon_amount, text),
         "settle": (),
-        "hand": (positive, text, truth, truth),
-        "bounded": (whole, positive, text),
+        "hand": (epsilon_amount, text, truth, truth),
+        "bounded": (whole, epsilon_amount, text),
         "narrowed": (name, wholes),
         "split": (name,),
         "portions": (whole,),
         "known": (PARTITIONS, truth),
         "only": (names,),
-        "imitate": (IMITATIONS, positive, text),
+        "imitate": (IMITATIONS, epsilon_amount, text),
         "below": (whole, whole),
         "shuffled": (whole,),
         "charges": (),
