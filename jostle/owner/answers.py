@@ -146,7 +146,10 @@ class Answers:
         found = self._rows(
             "SELECT session, above, question, details, handles FROM derived WHERE session = ? ORDER BY rowid", session
         )
-        return [Derived(*facts, tuple(handles.split())) for *facts, handles in found]
+        return [
+            Derived(held, above, question, details, tuple(handles.split()))
+            for held, above, question, details, handles in found
+        ]
 
     def reply(self, key: str) -> tuple[str, bytes] | None:
         """What a key is bound to, and its reply; None for one that was never answered."""

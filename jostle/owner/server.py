@@ -354,7 +354,10 @@ class Server:
             for derived in reversed(waiting):
                 if derived is None:
                     return None
-                handle, details = session.handles[derived.above], asked(derived.question, JSON.decode(derived.details))
+                handle, details = (
+                    session.handles[derived.above],
+                    asked(derived.question, JSON.decode(derived.details.encode())),
+                )
                 answer, error = handle.key().enter(derived.question, *details)
                 if error is not None:
                     return None

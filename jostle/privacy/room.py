@@ -42,6 +42,8 @@ __all__ = ["QUESTIONS", "Room", "kept_back"]
 
 MOST_PORTIONS = 1000
 KEYS = 2**62
+MOST_KNOWN = 4096
+"""Measurements of an allotment that are looked at to tell what is known: the last ones."""
 
 Result = TypeVar("Result")
 Asked = Closed | Places | Callable[[Any], object]
@@ -229,6 +231,7 @@ class Room:
         self.trace.add(Released(site, type(mechanism).__name__, scale, released.size, numbers, unit), released)
         told = mechanism.measured(answer, schema, epsilon)
         self.released.extend(told)
+        del self.released[:-MOST_KNOWN]  # of a session that a server holds for months, say
         return Answered(answer, tally, told, line)
 
     def select(self, selection: Selection[Any], epsilon: Fraction, site: str) -> Any:

@@ -218,12 +218,14 @@ class Trace:
     Args:
         path: a file for its lines, which is made with the first record.
         whole: whether all numbers of a release are kept.
+        kept: whether records are kept in memory; a server, which shows them to nobody, would fill it.
 
     Raises:
         TableError: the file cannot be written, or is there already and no trace.
     """
 
-    def __init__(self, path: str | Path | None = None, *, whole: bool = False) -> None:
+    def __init__(self, path: str | Path | None = None, *, whole: bool = False, kept: bool = True) -> None:
+        self._kept = given_flag(kept, "kept", error=TableError)
         self._whole: dict[int, NDArray[np.int64]] | None = {} if given_flag(whole, "whole", error=TableError) else None
         self._records: list[Record] = []
         self._lock = threading.Lock()
@@ -273,7 +275,8 @@ class Trace:
         with self._lock:
             if self._whole is not None and released is not None and released.size > MOST_VALUES:
                 self._whole[len(self._records)] = released.ravel().copy()
-            self._records.append(record)
+            if self._kept:
+                self._records.append(record)
             if self._path is None or self.failure is not None:
                 return
             try:

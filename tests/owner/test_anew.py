@@ -100,8 +100,8 @@ def test_an_answer_that_was_lost_is_fetched_by_any_handle_and_rows_by_public_fac
 
         stranger = held.served.token("eve")
         for name in handles:
-            reply = held.served.post("ask", asked[name], stranger)
-            assert reply.json()["error"]["title"].startswith("this session is unknown"), name
+            refused = held.served.post("ask", asked[name], stranger).json()
+            assert refused["error"]["title"].startswith("this session is unknown"), name
 
 
 def test_the_same_rows_are_made_again_and_those_of_parts_share_a_price(tmp_path: Path) -> None:

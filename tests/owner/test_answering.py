@@ -281,7 +281,7 @@ def test_an_answer_too_long_is_refused_before_it_is_charged(served: Served) -> N
 def test_a_long_question_does_not_stop_short_ones(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     """As many long ones as there are threads for them wait until a short one is answered."""
     answered, begun = threading.Event(), threading.Semaphore(0)
-    whole = server_of.Server._at
+    whole = server_of.Server._in
 
     def at(self: Any, token: str, sent: Any, form: Any) -> Any:
         if sent["question"] == "select":
@@ -291,7 +291,7 @@ def test_a_long_question_does_not_stop_short_ones(served: Served, monkeypatch: p
 
     token = served.token("one")
     sent = message(served, token) | {"question": "select"}
-    monkeypatch.setattr(server_of.Server, "_at", at)
+    monkeypatch.setattr(server_of.Server, "_in", at)
     selects = [threading.Thread(target=served.post, args=("ask", sent, token)) for _ in range(server_of.LONG)]
     for each in selects:
         each.start()
