@@ -222,7 +222,8 @@ class Option(ABC, Generic[Answer]):
 
     def _check_answer(self, answer: object, spent: Fraction) -> None:
         """Refuse what is no answer to the task: whoever asked would fail over it later, and not know why."""
-        if not self.task.question.answers or self.task.question.gave(answer):
+        kinds = self.task.question.answers
+        if not kinds or isinstance(answer, kinds):
             return
         given = "nothing" if answer is None else f"a value of type {type(answer).__name__}"
         does, gives = self.task.question.does, self.task.question.gives

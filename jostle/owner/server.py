@@ -25,19 +25,19 @@ import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, suppress
+from contextvars import Context
 from fractions import Fraction
 from functools import cached_property, partial
 from pathlib import Path
+from queue import SimpleQueue
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
-from anyio import CapacityLimiter, to_thread
 from attrs import define, evolve, field, frozen
 from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
+from starlette.types import Receive, Scope, Send
 
 import jostle.options.classification.tuning  # noqa: F401 - its selection takes its place in the closed list
 from jostle.errors import (
@@ -662,7 +662,57 @@ class _Turn:
 # Over HTTP
 
 
+Result = TypeVar("Result")
 Working = Callable[[str, dict[str, Any], bytes, Form], bytes]
+
+
+class Workers:
+    """Threads that work for the event loop, which nobody waits for: what is at work when the server ends, is left."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._left: SimpleQueue[_Task | None] = SimpleQueue()
+        self._begun = False
+
+    async def do(self, work: Callable[[], Result]) -> Result:
+        """What some work comes to, in a thread that has no other."""
+        if not self._begun:
+            self._begun = True
+            for _ in range(self._count):
+                threading.Thread(target=self._go_on, daemon=True).start()
+        loop = asyncio.get_running_loop()
+        told: asyncio.Future[Result] = loop.create_future()
+        self._left.put((loop, told, work))
+        return await told
+
+    def end(self) -> None:
+        """Let threads end that have nothing to do, and the others afterwards."""
+        for _ in range(self._count if self._begun else 0):
+            self._left.put(None)
+
+    def _go_on(self) -> None:
+        while (task := self._left.get()) is not None:
+            loop, told, work = task
+            try:
+                # In an empty context: nothing that one question set is there for the next.
+                tell = partial(_tell, told, Context().run(work))
+            except BaseException:  # noqa: BLE001 - where it happened, rows may be in sight
+                tell = partial(_tell, told, None)
+            with suppress(RuntimeError):  # the loop has ended
+                loop.call_soon_threadsafe(tell)
+
+
+_Task = tuple[asyncio.AbstractEventLoop, "asyncio.Future[Any]", Callable[[], Any]]
+
+
+def _tell(told: asyncio.Future[Any], answer: Any) -> None:
+    """Say what work came to, to whoever waits for it still; nothing, where it failed."""
+    if told.done():
+        return
+    if answer is None:
+        told.set_exception(kept_back("the question"))
+    else:
+        told.set_result(answer)
 
 
 @frozen(eq=False)
@@ -671,36 +721,23 @@ class _Web:
 
     server: Server
     padding: float
-    short: CapacityLimiter
-    long: CapacityLimiter
+    short: Workers
+    long: Workers
     turns: WeakValueDictionary[str, asyncio.Semaphore] = field(factory=WeakValueDictionary)
     """By token, so that nobody keeps others waiting."""
 
-    def route(self, path: str, work: Working) -> Route:
-        """A path that requests are sent to."""
-
-        async def endpoint(request: Request) -> Response:
-            begun = monotonic()
-            form = form_of(request.headers.get("content-type", ""))
-            token = request.headers.get("authorization", "").removeprefix("Bearer ").strip()
-            status, reply = await self._answered(token, await _body(request), form, work)
-            await asyncio.sleep(until_grid(monotonic() - begun, self.padding))
-            return Response(reply, status, media_type=form.content)
-
-        endpoint.__doc__ = work.__doc__
-        return Route(path, endpoint, methods=["POST"])
-
-    async def _answered(self, token: str, body: bytes | None, form: Form, work: Working) -> tuple[int, bytes]:
+    async def answered(self, token: str, body: bytes | None, form: Form, work: Working) -> tuple[int, bytes]:
+        """A status and a reply, once it is the token's turn."""
         if body is None:
             too_long = WireError(f"a message has more than {MOST_BYTES:,} bytes", fix="ask in several questions")
             return 413, form.write({"error": error_written(too_long)})
         key = hashlib.blake2b(token.encode(), digest_size=16).hexdigest()
-        turn = self.turns.setdefault(key, asyncio.Semaphore(AT_ONCE))
+        turn = self.turns.get(key)
+        if turn is None:
+            turn = self.turns[key] = asyncio.Semaphore(AT_ONCE)
         async with turn:
             pool = self.long if _takes_long(body, form) else self.short
-            # What is still at work when the server ends is left: it is as if it had been killed.
-            done = partial(self.done, token, body, form, work)
-            return await to_thread.run_sync(done, limiter=pool, abandon_on_cancel=True)
+            return await pool.do(partial(self.done, token, body, form, work))
 
     def done(self, token: str, body: bytes, form: Form, work: Working) -> tuple[int, bytes]:
         """A status and a reply. Whatever is decided once there is leave has one status."""
@@ -749,15 +786,45 @@ def until_grid(passed: float, padding: float) -> float:
     return round(max(0.0, point - passed), 9) if padding else 0.0
 
 
-async def _body(request: Request) -> bytes | None:
+class _Endpoint:
+    """A path that messages are sent to, as ASGI has it: with nothing around, since most of the time would go there."""
+
+    def __init__(self, web: _Web, work: Working) -> None:
+        self._web, self._work = web, work
+        self.__doc__ = work.__doc__
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a message, at a point of the grid of times."""
+        begun, headers = monotonic(), dict(scope["headers"])
+        form = form_of(headers.get(b"content-type", b"").decode("latin-1"))
+        token = headers.get(b"authorization", b"").decode("latin-1").removeprefix("Bearer ").strip()
+        status, reply = await self._web.answered(token, await _body(receive), form, self._work)
+        await asyncio.sleep(until_grid(monotonic() - begun, self._web.padding))
+        kept = [(b"content-length", b"%d" % len(reply)), (b"content-type", form.content.encode())]
+        await send({"type": "http.response.start", "status": status, "headers": kept})
+        await send({"type": "http.response.body", "body": reply})
+
+
+async def _body(receive: Receive) -> bytes | None:
     """A request's body; None for one that is too long, of which no more is read."""
-    parts, size = [], 0
-    async for part in request.stream():
+    parts, size, more = [], 0, True
+    while more:
+        message = await receive()
+        part, more = message.get("body", b""), message.get("more_body", False)
         size += len(part)
         if size > MOST_BYTES:
             return None
         parts.append(part)
     return b"".join(parts)
+
+
+class _Application(Starlette):
+    """What is served; messages go to their paths without a way through what pages need."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        quick = self.state.quick.get(scope["path"]) if scope["type"] == "http" and scope["method"] == "POST" else None
+        await (super().__call__ if quick is None else quick)(scope, receive, send)
 
 
 def application(
@@ -782,8 +849,8 @@ def application(
     web = _Web(
         server,
         office.settings.padding if padding is None else padding,
-        CapacityLimiter(THREADS),
-        CapacityLimiter(LONG),
+        Workers(THREADS),
+        Workers(LONG),
     )
 
     @asynccontextmanager
@@ -796,6 +863,8 @@ def application(
             yield
         finally:
             sys.setswitchinterval(before)
+            web.short.end()
+            web.long.end()
             server.close()
 
     def begin(token: str, message: dict[str, Any], _: bytes, form: Form) -> bytes:
@@ -811,7 +880,8 @@ def application(
         return form.write({"answer": written(server.look(token, message, form), form)})
 
     paths: Mapping[str, Working] = {"begin": begin, "ask": server.answer, "look": look_at, "end": end}
-    own = [web.route(f"/v1/{name}", work) for name, work in paths.items()]
-    made = Starlette(routes=[*own, *routes], lifespan=lifespan)
-    made.state.web = web
+    quick = {f"/v1/{name}": _Endpoint(web, work) for name, work in paths.items()}
+    own = [Route(path, each, methods=["POST"]) for path, each in quick.items()]
+    made = _Application(routes=[*own, *routes], lifespan=lifespan)
+    made.state.web, made.state.quick = web, quick
     return made

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from jostle.errors import ProbeError
 from jostle.privacy.tails import (
-    beyond_two,
+    NEGLIGIBLE,
     bisected,
     combined_reach,
     count_from,
@@ -46,7 +46,6 @@ from jostle.tables.schema import Schema, may_be_blank
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Truths = NDArray[np.bool_]
 
 PARTITIONS = Closed(
     "kernel of which it can be told what is known",
@@ -402,7 +401,14 @@ class MeanEvidence(Evidence):
             apart = np.abs((1 - place) * self.from_low - place * self.from_high) - 0.5
             if self.known:
                 return np.exp(-apart / scale)
-            return beyond_two(np.maximum(place, 1 - place), np.minimum(place, 1 - place), apart / scale)
+            # P(|aX + bY| > t) for independent Laplace noise X, Y of scale 1, a >= b >= 0.
+            wide, narrow = np.maximum(place, 1 - place), np.minimum(place, 1 - place)
+            alike, t = wide - narrow < 1e-6 * wide, np.maximum(apart / scale, 0)
+            square = np.where(alike, 1.0, wide * wide - narrow * narrow)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                lesser = np.where(narrow > NEGLIGIBLE, narrow * narrow * np.exp(-t / narrow), 0.0)
+            far = np.exp(-t / wide)
+            return np.where(alike, (1 + t / (2 * wide)) * far, (wide * wide * far - lesser) / square)
 
         return ends_around(self._place, (0.0, 1.0), chance, misses)
 

@@ -109,27 +109,24 @@ class Inversion:
         outcomes = np.empty(count, dtype=np.int64)
         for start in range(0, count, CHUNK):
             part = outcomes[start : start + CHUNK]
-            words = source.words(len(part), self.first_bits)
-            if len(part) < SMALL_DRAW:
-                part[:] = self._second_look(source, words)
+            first = source.words(len(part), self.first_bits)
+            undecided: slice | NDArray[np.intp] = slice(None)
+            if len(part) >= SMALL_DRAW:
+                part[:] = self._first_words().take(first)
+                undecided = np.flatnonzero(part == UNDECIDED)
+                first = first[undecided]
+            if not len(first):
                 continue
-            found = self._first_words().take(words)
-            part[:] = found
-            undecided = np.flatnonzero(found == UNDECIDED)
-            if undecided.size:
-                part[undecided] = self._second_look(source, words[undecided])
+            more = self.word_bits - self.first_bits
+            words = first.astype(np.uint64) << np.uint64(more)
+            words |= source.words(len(first), more)
+            lows, highs = self._edges or self._second_edges()
+            reached = highs.searchsorted(words, side="right")
+            possible = lows.searchsorted(words, side="right")
+            for index in np.flatnonzero(reached != possible):
+                reached[index] = self._read_on(source, int(words[index]))
+            part[undecided] = reached
         return outcomes
-
-    def _second_look(self, source: BitSource, first: Words) -> NDArray[np.int64]:
-        more = self.word_bits - self.first_bits
-        words = first.astype(np.uint64) << np.uint64(more)
-        words |= source.words(len(first), more)
-        lows, highs = self._edges or self._second_edges()
-        reached = highs.searchsorted(words, side="right")
-        possible = lows.searchsorted(words, side="right")
-        for index in np.flatnonzero(reached != possible):
-            reached[index] = self._read_on(source, int(words[index]))
-        return reached
 
     def _read_on(self, source: BitSource, word: int) -> int:
         bits = self.word_bits

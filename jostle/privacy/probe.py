@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from jostle.errors import ExpressionError, JostleError, ProbeError, shown
 from jostle.given import PRICE, called_as, given_flag
+from jostle.handed import handed_up
 from jostle.privacy import statistics
 from jostle.privacy.account import about
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
@@ -174,7 +175,7 @@ class Probe:
             epsilon: what it costs, as it is written: 0.1, "1/3".
             site: its name in the trace.
         """
-        answer: MeasuredNumber = statistics.answered("sums", self, (column,), epsilon, site)
+        answer: MeasuredNumber = handed_up("statistics")("sums", self, (column,), epsilon, site)
         return answer
 
     @called_as('db.mean("age", epsilon=0.1)', why=PRICE)
@@ -186,7 +187,7 @@ class Probe:
             epsilon: what it costs, as it is written: 0.1, "1/3".
             site: its name in the trace.
         """
-        answer: MeasuredNumber = statistics.answered("means", self, (column,), epsilon, site)
+        answer: MeasuredNumber = handed_up("statistics")("means", self, (column,), epsilon, site)
         return answer
 
     @called_as('db.variance("age", epsilon=0.1)', why=PRICE)
@@ -198,7 +199,7 @@ class Probe:
             epsilon: what it costs, as it is written: 0.1, "1/3".
             site: its name in the trace.
         """
-        answer: MeasuredNumber = statistics.answered("variances", self, (column,), epsilon, site)
+        answer: MeasuredNumber = handed_up("statistics")("variances", self, (column,), epsilon, site)
         return answer
 
     @called_as('db.quantile("age", 0.9, epsilon=0.1)', why=PRICE)
@@ -225,11 +226,11 @@ class Probe:
             epsilon: what all of them cost, as it is written: 0.1, "1/3".
             site: its name in the trace.
         """
-        answer: MeasuredNumbers = statistics.answered("quantiles", self, (column, shares), epsilon, site)
+        answer: MeasuredNumbers = handed_up("statistics")("quantiles", self, (column, shares), epsilon, site)
         return answer
 
     def _quantile(self, column: str, share: Amount, epsilon: Amount, site: str) -> MeasuredNumber:
-        answer: MeasuredNumber = statistics.answered("quantiles", self, (column, (share,)), epsilon, site)[0]
+        answer: MeasuredNumber = handed_up("statistics")("quantiles", self, (column, (share,)), epsilon, site)[0]
         return answer
 
     @called_as('db.median("age", epsilon=0.1)', why=PRICE)

@@ -165,7 +165,8 @@ class Room:
 
     def site(self, name: str) -> str:
         """A name with the path of allotments and parts before it, as it may stand on a screen and in a vault."""
-        return f"{self.path}/{visible(name)}" if self.path else visible(name)
+        shown = name if name.isprintable() else visible(name)
+        return f"{self.path}/{shown}" if self.path else shown
 
     def perform(self, mechanism: Mechanism, epsilon: Fraction, site: str) -> Any:
         """A mechanism's answer: check, charge, tally, release, note, in this order."""

@@ -27,7 +27,6 @@ FINEST = 40
 PARTS, ROUNDS = np.arange(1, 1025) / 1024, 3
 """Of a search among many places at once: to a thousand-millionth."""
 Floats = NDArray[np.float64]
-Truths = NDArray[np.bool_]
 NEGLIGIBLE = 1e-9
 FREQUENCIES = 4000
 HIGHEST_FREQUENCY = 60
@@ -103,16 +102,6 @@ def ends_around(
         near, far = np.where(first > 0, places[each, first - 1], near), places[each, first]
     low, high = np.where(nowhere, last, far).reshape(2, ways).tolist()
     return list(zip(low, high, strict=True))
-
-
-def beyond_two(wide: Floats, narrow: Floats, distance: Floats) -> Floats:
-    """P(|aX + bY| > t) for independent Laplace noise X, Y of scale 1, a >= b >= 0, each of many."""
-    alike = wide - narrow < 1e-6 * wide
-    t, square = np.maximum(distance, 0), np.where(alike, 1.0, wide * wide - narrow * narrow)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        lesser = np.where(narrow > NEGLIGIBLE, narrow * narrow * np.exp(-t / narrow), 0.0)
-    far = np.exp(-t / wide)
-    return np.where(alike, (1 + t / (2 * wide)) * far, (wide * wide * far - lesser) / square)
 
 
 def _two_tails(wide: float, narrow: float) -> Callable[[float], float]:

@@ -185,10 +185,8 @@ class MemorySource:
 
     def _blocks(self, size: int) -> Iterator[Block]:
         if 0 < self.length <= size:
-            yield Block(self.columns, self.length, self.multiplicity, self.bits, self.steps, self.whose)
-            return
-        for start in range(0, self.length, size):
-            yield self._block(slice(start, min(start + size, self.length)))
+            return iter((Block(self.columns, self.length, self.multiplicity, self.bits, self.steps, self.whose),))
+        return (self._block(slice(at, min(at + size, self.length))) for at in range(0, self.length, size))
 
     def _block(self, rows: slice) -> Block:
         return Block(
