@@ -215,7 +215,7 @@ def page(all_figures: Sequence[Figures]) -> str:
         "Made by `benchmarks/owner.py`. Analysts count rows: all of them, by region, by age, and by both.",
         "Each answer is charged in the vault, written in the audit log and kept on the disk. Then it is sent.",
         f"Analysts and server shared the machine's {os.cpu_count()} cores with other work.",
-        f"{os.getloadavg()[1]:.0f} processes wanted one at once. What each answer takes of a processor hangs less on that.",
+        f"{os.getloadavg()[1]:.0f} processes wanted one at once. What an answer takes of a core hangs less on that.",
         "1,000 answers a second, of which 95% take at most 0.5 s, were aimed at.",
         "",
         HEAD,
