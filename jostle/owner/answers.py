@@ -39,7 +39,8 @@ CREATE TABLE IF NOT EXISTS answers (
 CREATE INDEX IF NOT EXISTS of_session ON answers (session);
 CREATE TABLE IF NOT EXISTS book (entry TEXT PRIMARY KEY, answer BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS derived (
-    session TEXT NOT NULL, above TEXT NOT NULL, question TEXT NOT NULL, details TEXT NOT NULL, handles TEXT NOT NULL
+    session TEXT NOT NULL, above TEXT NOT NULL, public TEXT NOT NULL, question TEXT NOT NULL, details TEXT NOT NULL,
+    handles TEXT NOT NULL
 );
 CREATE INDEX IF NOT EXISTS derived_in ON derived (session);
 CREATE TABLE IF NOT EXISTS salt (salt BLOB NOT NULL)
@@ -66,6 +67,8 @@ class Derived:
     session: str
     above: str
     """The handle that was asked."""
+    public: str
+    """The digest of its schema: with another one, the same words would be about other rows."""
     question: str
     details: str
     """What it was asked with, as JSON."""
@@ -144,11 +147,12 @@ class Answers:
     def derived(self, session: str) -> list[Derived]:
         """The handles of a session that are made again, those above others first."""
         found = self._rows(
-            "SELECT session, above, question, details, handles FROM derived WHERE session = ? ORDER BY rowid", session
+            "SELECT session, above, public, question, details, handles FROM derived WHERE session = ? ORDER BY rowid",
+            session,
         )
         return [
-            Derived(held, above, question, details, tuple(handles.split()))
-            for held, above, question, details, handles in found
+            Derived(held, above, public, question, details, tuple(handles.split()))
+            for held, above, public, question, details, handles in found
         ]
 
     def reply(self, key: str) -> tuple[str, bytes] | None:
@@ -181,8 +185,11 @@ class Answers:
 
     def _derive(self, given: Sequence[Derived]) -> Sequence[None]:
         with self._changing():
-            rows = [(each.session, each.above, each.question, each.details, " ".join(each.handles)) for each in given]
-            self._connection.executemany("INSERT INTO derived VALUES (?, ?, ?, ?, ?)", rows)
+            rows = [
+                (each.session, each.above, each.public, each.question, each.details, " ".join(each.handles))
+                for each in given
+            ]
+            self._connection.executemany("INSERT INTO derived VALUES (?, ?, ?, ?, ?, ?)", rows)
         return [None] * len(given)
 
     @contextmanager

@@ -354,10 +354,10 @@ class Server:
             for derived in reversed(waiting):
                 if derived is None:
                     return None
-                handle, details = (
-                    session.handles[derived.above],
-                    asked(derived.question, JSON.decode(derived.details.encode())),
-                )
+                handle = session.handles[derived.above]
+                if handle.digest != derived.public:
+                    return None
+                details = asked(derived.question, JSON.decode(derived.details.encode()))
                 answer, error = handle.key().enter(derived.question, *details)
                 if error is not None:
                     return None
@@ -542,8 +542,9 @@ class Server:
         answer, error = at.handle.key().enter(question, *details)
         made = _handles(at, read, answer) if error is None else []
         if made and made[0].steps is not None:
-            above, names, said = at.handle.name, tuple(each.name for each in made), canonical(plainly(details)).decode()
-            self._answers.derive(Derived(at.session.line.session, above, question, said, names))
+            session, above, names = at.session.line.session, at.handle, tuple(each.name for each in made)
+            said = canonical(plainly(details)).decode()
+            self._answers.derive(Derived(session, above.name, above.digest, question, said, names))
         return _message(at, read, made or answer, error)
 
 

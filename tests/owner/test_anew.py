@@ -125,6 +125,19 @@ def test_the_same_rows_are_made_again_and_those_of_parts_share_a_price(tmp_path:
         assert account.spent == 2 * 10**6, "what the dearest part cost"
 
 
+def test_under_another_schema_no_rows_are_made_again(tmp_path: Path) -> None:
+    """The same codes would be those of other values."""
+    path = owner_file(tmp_path / "x")
+    with serving(path) as served:
+        held = Session(served)
+        (north,) = held.made(held.root, "narrowed", "region", [0])
+    schema = path.with_name("visits.toml")
+    schema.write_text(schema.read_text("utf-8").replace('"north", "south"', '"south", "north"'), "utf-8")
+    with serving(path) as held.served:
+        assert held.sent(held.counting(north))["error"]["title"] == TITLE
+        assert "answer" in held.sent(held.counting(held.root))
+
+
 @pytest.mark.parametrize("kind", ["the table", "some rows", "a part of some rows", "some columns of some rows"])
 def test_what_was_charged_and_never_kept_is_drawn_by_any_handle_of_rows_without_a_second_charge(
     tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
