@@ -200,11 +200,7 @@ class Again:
         rate = pick_rate(epsilon, score.sensitivity(self.schema), monotone=False)
         return int(self._scored[key].picked(float(rate), 1, self.chance, flip=True)[0])
 
-    def earmark(self, _: Fraction) -> Again:
-        """Return itself."""
-        return self
-
-    def known(self, _: Any) -> tuple[None]:
+    def known(self, _: Any, *, so_far: bool = False) -> tuple[None]:  # noqa: ARG002 - as a probe has it
         """Return that nothing was released before."""
         return (None,)
 
@@ -310,7 +306,7 @@ def cells(shapes: dict[str, Draw], scales: dict[str, dict[str, float]], only: st
                         times = TIMES // 4 if task is QUANTILES else TIMES
                         asked: tuple[Any, ...] = ((Fraction(what.split()[1]),),) if task is QUANTILES else ()
                         truth = np.array([truth_of(numbers)])
-                        rule = RULES[task]
+                        rule = RULES[task.name]
                         option = rule.chosen(rule.seen(db, ("x", *asked), Fraction(epsilon)))  # type: ignore[arg-type]  # a stand-in
                         given = answers(option, db, asked, epsilon, times)
                         former = given if option == before else answers(before, db, asked, epsilon, times)
@@ -386,7 +382,7 @@ def geometric(values: list[float]) -> float:
 
 def _chosen(count: int) -> str:
     """Return the way to so many quantiles of a column whose rows nobody knows."""
-    rule = RULES[QUANTILES]
+    rule = RULES[QUANTILES.name]
     return rule.chosen({fact.name: 0.0 for _, fact, _ in rule.cases} | {"quantiles": count}).name
 
 
@@ -395,7 +391,7 @@ def page(found: list[dict[str, Any]], several: list[dict[str, Any]]) -> str:  # 
     head, *_, last = (__doc__ or "").strip().split("\n\n")
     lines = ["# Statistics", "", head, "", "Made by `python benchmarks/column_statistics.py`.", "", last, ""]
     lines += ["## The rules", "", "Which way is taken hangs on free facts alone:", ""]
-    lines += [f"- {task.name}: `{rule.formula}`" for task, rule in RULES.items()]
+    lines += [f"- {name}: `{rule.formula}`" for name, rule in RULES.items()]
     lines += [
         "",
         "## Beside others",

@@ -178,7 +178,7 @@ class FewRowsWarning(UserWarning):
 
 
 class UnpaidWarning(UserWarning):
-    """A tool of scikit-learn's may say more of private rows than is charged: by its folds, or by figures of its own."""
+    """More may be said of private rows than is charged: by scikit-learn's tools, or to askers who tell each other."""
 
 
 class ProbeError(JostleError, RuntimeError):

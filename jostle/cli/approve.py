@@ -29,8 +29,11 @@ def approve(
 ) -> None:
     """Show what waits for the owner; approve a request, or refuse it. Nothing of it is computed before."""
     from jostle.owner.office import Office
+    from jostle.owner.wire import NO_COLLUSION
 
     office = Office.read(owner)
+    if office.assume_no_collusion and not json_:
+        echo(f"warning: {NO_COLLUSION}")
     if number is None:
         if refuse or reason:
             raise AccessError("nothing is decided without a number", fix=f"jostle approve {owner} 1")
@@ -69,7 +72,10 @@ def _show(office: Office, *, as_json: bool) -> None:
         echo_lines(readable_request(wait.request))
         share_left = "no share any more" if share is None else f"{show_amount(share.left)} is left of the share"
         served = office.tables.get(wait.table)
-        promise = "" if served is None else f", {show_amount(served.account(served.vault).left)} of the promise"
+        promise = ""
+        if served is not None and share is not None:
+            whose = "their own promise" if office.assume_no_collusion else "the promise"
+            promise = f", {show_amount(served.account(office.vault(share)).left)} of {whose}"
         echo(f"{share_left}{promise}; since {each.moment}")
     if not waiting:
         echo("nothing waits")

@@ -50,11 +50,11 @@ def export(
     json_: Json = False,
 ) -> None:
     """Print the lines as they stand, JSON, which `jostle audit-log verify` checks anywhere; checked before."""
-    from jostle.owner.log import entries
+    from jostle.owner.log import entries, files_of
 
     path = _log(file)
     count = sum(1 for _ in entries(path))
-    lines = path.read_text("utf-8").splitlines(keepends=True)[:count]
+    lines = "".join(each.read_text("utf-8") for each in files_of(path)).splitlines(keepends=True)[:count]
     if out is None:
         echo_lines("".join(lines).rstrip("\n"))
         return

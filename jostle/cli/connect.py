@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Annotated
 
 import typer
 
-from jostle.cli.saying import Json, headline, say_json, table
+from jostle.cli.saying import Json, echo, headline, say_json, table
 
 app = typer.Typer(add_completion=False)
 
@@ -27,7 +28,9 @@ def connect(
     from jostle.privacy.amounts import show_amount
     from jostle.tables.columns import Categorical
 
-    db = jostle.connect(url, token=token, table=named)
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always", jostle.errors.UnpaidWarning)
+        db = jostle.connect(url, token=token, table=named)
     schema, left = db.schema, db.left
     columns = [
         (
@@ -43,6 +46,7 @@ def connect(
             {
                 "url": url,
                 "left": None if left is None else str(left),
+                "assume_no_collusion": bool(warned),
                 "neighbours": schema.neighbours,
                 "rows_per_person": schema.rows_per_person,
                 "columns": [dict(zip(("name", "kind", "cells", "note"), each, strict=True)) for each in columns],
@@ -52,4 +56,6 @@ def connect(
     whom = about(None if schema.rows_per_person is None else (schema.rows_per_person,))
     amount = "" if left is None else f"epsilon {show_amount(left)} is left of your share, "
     headline(f"{url}: {amount}{whom} under {schema.neighbours}")
+    for each in warned:
+        echo(f"warning: {each.message}")
     table(("column", "kind", "cells", ""), columns, right=("cells",))

@@ -40,6 +40,8 @@ def serve(
 
 def _say(office: Office, *, json_: bool) -> None:
     """Say what is served and where, and show the first keys."""
+    from jostle.owner.wire import NO_COLLUSION
+
     made_up = office.make_tables()
     for table in office.tables.values():
         table.account(table.vault)
@@ -51,7 +53,7 @@ def _say(office: Office, *, json_: bool) -> None:
         for name in office.tables:
             echo(f"{name}: {'rows that are made up, about nobody' if name in made_up else 'private rows'}")
         if office.assume_no_collusion:
-            echo("warning: assume_no_collusion: everybody may spend the whole promise, as if nobody told anybody else")
+            echo(f"warning: {NO_COLLUSION}")
         if not office.settings.is_local and not office.settings.secure:
             echo(f"warning: {link} is listened on without TLS; put a proxy before it that has it, or name two files")
         echo(f"the owner's page and its address for jostle.connect: {link}")

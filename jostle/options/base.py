@@ -7,6 +7,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import cached_property
 from itertools import count
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, TypeVar
@@ -72,7 +73,7 @@ class Option(ABC, Generic[Answer]):
         if isinstance(said, str):
             cls.task = task_of(said)
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The registered name, with the parameters that are not the defaults."""
         changed = [
@@ -106,9 +107,7 @@ class Option(ABC, Generic[Answer]):
             epsilon: what a run may spend.
             rows: how many there are, as far as that is known.
         """
-        if (share := least(self.cost(schema, epsilon)) or epsilon) * WIDEST_NOISE < 1:
-            return f"at epsilon {show_amount(share)} noise is wider than any table has rows"
-        return None
+        return _too_wide(self.cost(schema, epsilon), epsilon)
 
     def refuse_hopeless(self, db: Probe, epsilon: Amount) -> None:
         """Refuse a budget that nothing can come of, as far as is known without asking.
@@ -162,17 +161,18 @@ class Option(ABC, Generic[Answer]):
             OptionError: it does not run on such tables, or spends other than it declares.
             BudgetError: less is left than *epsilon*.
         """
-        asked = epsilon_amount(epsilon)
-        check_probe(db, self.name)
+        asked, name = epsilon_amount(epsilon), self.name
+        check_probe(db, name)
         if reason := self.refuses(db.schema):
-            raise OptionError(f"{self.name} does not run here: {reason}", fix=ELSEWHERE)
-        db, asked, looked = self._on_rows(db, asked, site or self.name)
-        schema, unit = db.schema, db.unit if self.of_rows else 1
-        budget = asked / unit
-        # What an Option says itself of its budget, it is asked where it is called.
-        if reason := Option.hopeless(self, schema, asked / db.unit, None):
-            raise OptionError(f"{self.name} does not run here: {reason}{_a_row(db.unit)}", fix="a larger epsilon")
+            raise OptionError(f"{name} does not run here: {reason}", fix=ELSEWHERE)
+        db, asked, looked = self._on_rows(db, asked, site or name)
+        schema, rows = db.schema, db.unit
+        unit = rows if self.of_rows else 1
+        budget, of_a_row = asked / unit, asked / rows
         event = self.cost(schema, budget)
+        # What an Option says itself of its budget, it is asked where it is called.
+        if reason := _too_wide(event if budget == of_a_row else self.cost(schema, of_a_row), of_a_row):
+            raise OptionError(f"{name} does not run here: {reason}{_a_row(rows)}", fix="a larger epsilon")
         declared = price(event, schema.neighbours)
         if declared > budget:
             raise OptionError(
@@ -222,7 +222,8 @@ class Option(ABC, Generic[Answer]):
 
     def _check_answer(self, answer: object, spent: Fraction) -> None:
         """Refuse what is no answer to the task: whoever asked would fail over it later, and not know why."""
-        if not self.task.question.answers or self.task.question.gave(answer):
+        kinds = self.task.question.answers
+        if not kinds or isinstance(answer, kinds):
             return
         given = "nothing" if answer is None else f"a value of type {type(answer).__name__}"
         does, gives = self.task.question.does, self.task.question.gives
@@ -231,6 +232,14 @@ class Option(ABC, Generic[Answer]):
             why=f"it {does}; epsilon {show_amount(spent)} was paid, and the trace has what was bought",
             fix=f"return {gives}, or say which other task it answers: @jostle.option(task=...)",
         )
+
+
+def _too_wide(event: Event, epsilon: Fraction) -> str | None:
+    """Why noise is too wide for anything, where it is."""
+    share = least(event) or epsilon
+    if share * WIDEST_NOISE >= 1:
+        return None
+    return f"at epsilon {show_amount(share)} noise is wider than any table has rows"
 
 
 def _a_row(unit: int) -> str:

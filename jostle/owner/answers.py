@@ -15,7 +15,8 @@ import os
 import secrets
 import sqlite3
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from attrs import frozen
 from jostle.errors import VaultError
 from jostle.owner.rooms import Together
 
-__all__ = ["Answers", "Given", "SessionLine"]
+__all__ = ["Answers", "Derived", "Given", "SessionLine"]
 
 PATIENCE = 60.0
 """Seconds to wait for whoever copies the file, say."""
@@ -37,6 +38,11 @@ CREATE TABLE IF NOT EXISTS answers (
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS of_session ON answers (session);
 CREATE TABLE IF NOT EXISTS book (entry TEXT PRIMARY KEY, answer BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS derived (
+    session TEXT NOT NULL, above TEXT NOT NULL, public TEXT NOT NULL, question TEXT NOT NULL, details TEXT NOT NULL,
+    handles TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS derived_in ON derived (session);
 CREATE TABLE IF NOT EXISTS salt (salt BLOB NOT NULL)
 """
 
@@ -52,6 +58,21 @@ class SessionLine:
     share: int
     root: str
     """The handle of the whole table."""
+
+
+@frozen
+class Derived:
+    """Handles of rows that public facts make of those of another: they are made again when the server starts anew."""
+
+    session: str
+    above: str
+    """The handle that was asked."""
+    public: str
+    """The digest of its schema: with another one, the same words would be about other rows."""
+    question: str
+    details: str
+    """What it was asked with, as JSON."""
+    handles: tuple[str, ...]
 
 
 @frozen
@@ -94,6 +115,8 @@ class Answers:
             raise self._failed(mistake) from None
         self.put = Together(self._put)
         """Keep an answer, so that it is on the disk."""
+        self.derive = Together(self._derive)
+        """Keep handles, so that they are on the disk."""
 
     def session(self, session: str) -> SessionLine | None:
         """A session that has not ended."""
@@ -113,12 +136,24 @@ class Answers:
         with self._lock:
             self._write("DELETE FROM sessions WHERE session = ?", session)
             self._write("DELETE FROM answers WHERE session = ?", session)
+            self._write("DELETE FROM derived WHERE session = ?", session)
 
     def of_token(self, token: str) -> tuple[str, ...]:
         """The sessions of a token, the oldest first."""
         return tuple(
             session for (session,) in self._rows("SELECT session FROM sessions WHERE token = ? ORDER BY rowid", token)
         )
+
+    def derived(self, session: str) -> list[Derived]:
+        """The handles of a session that are made again, those above others first."""
+        found = self._rows(
+            "SELECT session, above, public, question, details, handles FROM derived WHERE session = ? ORDER BY rowid",
+            session,
+        )
+        return [
+            Derived(held, above, public, question, details, tuple(handles.split()))
+            for held, above, public, question, details, handles in found
+        ]
 
     def reply(self, key: str) -> tuple[str, bytes] | None:
         """What a key is bound to, and its reply; None for one that was never answered."""
@@ -141,21 +176,36 @@ class Answers:
             self._looking.close()
 
     def _put(self, given: Sequence[Given]) -> Sequence[None]:
+        with self._changing():
+            rows = [(each.key, each.session, each.bound, each.reply) for each in given]
+            self._connection.executemany("INSERT INTO answers VALUES (?, ?, ?, ?)", rows)
+            entries = [(each.entry, each.answer) for each in given if each.entry is not None]
+            self._connection.executemany("INSERT OR REPLACE INTO book VALUES (?, ?)", entries)
+        return [None] * len(given)
+
+    def _derive(self, given: Sequence[Derived]) -> Sequence[None]:
+        with self._changing():
+            rows = [
+                (each.session, each.above, each.public, each.question, each.details, " ".join(each.handles))
+                for each in given
+            ]
+            self._connection.executemany("INSERT INTO derived VALUES (?, ?, ?, ?, ?, ?)", rows)
+        return [None] * len(given)
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Make what is changed meanwhile one change, which is on the disk at the end."""
         with self._lock:
             try:
                 self._connection.execute("BEGIN IMMEDIATE")
                 try:
-                    rows = [(each.key, each.session, each.bound, each.reply) for each in given]
-                    self._connection.executemany("INSERT INTO answers VALUES (?, ?, ?, ?)", rows)
-                    entries = [(each.entry, each.answer) for each in given if each.entry is not None]
-                    self._connection.executemany("INSERT OR REPLACE INTO book VALUES (?, ?)", entries)
+                    yield
                     self._connection.execute("COMMIT")
                 except BaseException:
                     self._connection.execute("ROLLBACK")
                     raise
             except sqlite3.Error as mistake:
                 raise self._failed(mistake) from None
-        return [None] * len(given)
 
     def _rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         """What is read; nobody waits for those who write."""

@@ -12,15 +12,16 @@ from __future__ import annotations
 import os
 import secrets
 import time
+import warnings
 import weakref
 from collections.abc import Mapping
 from typing import Any
 
 from attrs import frozen
 
-from jostle.errors import AccessError, JostleError, ProbeError, WaitingError, WireError
+from jostle.errors import AccessError, JostleError, ProbeError, UnpaidWarning, WaitingError, WireError
 from jostle.given import called_as, given_as, given_flag
-from jostle.owner.wire import MSGPACK, error_of, made, said
+from jostle.owner.wire import MSGPACK, NO_COLLUSION, error_of, made, said
 from jostle.privacy.door import Answer, Facts, Key
 from jostle.privacy.probe import Probe
 from jostle.progress import stage
@@ -177,6 +178,8 @@ def connect(
         patience: seconds to wait where a question waits for the owner's approval.
         transport: how bytes are sent, if not over the network.
 
+    Where the owner takes nobody to tell anybody else (`assume_no_collusion`), an `UnpaidWarning` says what that means.
+
     Raises:
         AccessError: the token is not taken, or no table is shared with whoever has it.
         WireError: the server cannot be reached, or is of another version.
@@ -213,5 +216,6 @@ def connect(
         raise
     connection = Connection(client, begun["session"], again, float(patience), {}, os.getpid())
     weakref.finalize(connection, client.close)
-    weakref.finalize(connection, client.close)
+    if begun.get("assume_no_collusion") is True:
+        warnings.warn(NO_COLLUSION, UnpaidWarning, stacklevel=3)  # where `connect` is called, and not what wraps it
     return Probe(connection.key(begun, begun["schema"]))

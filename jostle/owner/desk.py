@@ -29,6 +29,7 @@ from starlette.routing import BaseRoute, Route
 
 from jostle.errors import AccessError, JostleError
 from jostle.owner.identity import Asker
+from jostle.owner.log import files_of
 from jostle.owner.office import Office
 from jostle.owner.page import OfficeView, owner_page, sign_in_page
 
@@ -135,9 +136,8 @@ class Desk:
 
         def read() -> Response:
             self._office.check(self._asker(message), "log")
-            return PlainTextResponse(
-                self._office.log_path.read_bytes(), headers=HEADERS, media_type="application/x-ndjson"
-            )
+            lines = b"".join(file.read_bytes() for file in files_of(self._office.log_path))
+            return PlainTextResponse(lines, headers=HEADERS, media_type="application/x-ndjson")
 
         return await run_in_threadpool(_told, read)
 

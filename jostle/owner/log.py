@@ -5,6 +5,10 @@ it: what is changed, left out or put in is seen at that line. That the last line
 later hash (`jostle audit-log verify --head`). A line holds public facts alone: nothing of rows, no number of them, and
 no duration.
 
+A file that has become long is set aside, under a name with the number of its first line, and the next one begins with
+all that its lines came to (`Carried`), with the hash of its last line before it. So one who opens the log reads one
+file; who checks it reads all of them, and holds what was carried over against what it was made of.
+
 A line is on the disk before what it says has an effect. Processes take turns by a lock on the file, so that what two of
 them decide at once holds for both; threads that write at once share one write. What was cut short by a crash had no
 effect, and is cut off.
@@ -17,14 +21,16 @@ import hashlib
 import io
 import json
 import os
+import re
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from fractions import Fraction
+from itertools import islice
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
 from attrs import define, evolve, field, frozen
@@ -33,15 +39,23 @@ from jostle.errors import JostleError, VaultError, shown
 from jostle.files.kinds import FileKind
 
 Role = Literal["owner", "analyst", "auditor", "service"]
+Item = TypeVar("Item")
 Decision = Literal["answered", "read again", "refused", "denied"]
 """What became of a request: the ledger refuses, the owner's rules deny."""
 LOG = FileKind("audit log", VaultError, "put a whole copy of it back; what it says now cannot be relied on")
 BEGINNING = "0" * 64
 """Stands before the first line."""
 HASH, TAIL = ',"hash":"', '"}\n'
+FIRST = re.compile(rb'\{"line":(\d+),"before":"([0-9a-f]{64})"')
+DIGITS = 12
+"""Of a number in the name of a file."""
 MOST_LINE = 1 << 20
 KEPT = 200
 """Lines of requests, and notes, that are held to be shown."""
+LONG = 1 << 24
+"""Bytes of a file that is set aside: reading it takes some seconds."""
+AT_ONCE = 25
+"""Requests, or so many times that of other things, that are carried over in one line."""
 
 
 # What is written
@@ -135,34 +149,6 @@ class Noted:
     lines: tuple[str, ...]
 
 
-Fact = KeyMade | Revoked | Shared | Unshared | Waits | Decided | Settled | Noted
-KINDS: dict[str, type[Fact]] = {
-    "key": KeyMade,
-    "revoked": Revoked,
-    "shared": Shared,
-    "unshared": Unshared,
-    "waits": Waits,
-    "decided": Decided,
-    "asked": Settled,
-    "noted": Noted,
-}
-NAMES = {kind: name for name, kind in KINDS.items()}
-
-
-@frozen
-class LogLine:
-    """A line of the log."""
-
-    number: int
-    before: str
-    moment: str
-    """For people: no decision depends on it."""
-    by: str
-    """Who did it."""
-    fact: Fact
-    hash: str
-
-
 # What it comes to
 
 
@@ -204,6 +190,50 @@ class Request:
         return "refused" if not self.decided.approved else "answered" if self.used else "approved"
 
 
+@frozen
+class Carried:
+    """What the lines before come to, or a part of it: a file that is not the first begins with such lines."""
+
+    more: bool
+    """Whether the next line goes on with it."""
+    keys: tuple[KeyMade, ...] = ()
+    revoked: tuple[str, ...] = ()
+    used: tuple[tuple[str, str], ...] = ()
+    shares: tuple[Share, ...] = ()
+    requests: tuple[Request, ...] = ()
+    since: tuple[tuple[str, str, Fraction], ...] = ()
+    by_day: tuple[tuple[str, str, str, Fraction], ...] = ()
+
+
+Fact = KeyMade | Revoked | Shared | Unshared | Waits | Decided | Settled | Noted | Carried
+KINDS: dict[str, type[Fact]] = {
+    "key": KeyMade,
+    "revoked": Revoked,
+    "shared": Shared,
+    "unshared": Unshared,
+    "waits": Waits,
+    "decided": Decided,
+    "asked": Settled,
+    "noted": Noted,
+    "carried": Carried,
+}
+NAMES = {kind: name for name, kind in KINDS.items()}
+
+
+@frozen
+class LogLine:
+    """A line of the log."""
+
+    number: int
+    before: str
+    moment: str
+    """For people: no decision depends on it."""
+    by: str
+    """Who did it."""
+    fact: Fact
+    hash: str
+
+
 @define
 class State:
     """All that the lines so far come to."""
@@ -226,6 +256,10 @@ class State:
     """What was spent, by day, table and name."""
     recent: deque[LogLine] = field(factory=lambda: deque(maxlen=KEPT))
     notes: deque[LogLine] = field(factory=lambda: deque(maxlen=KEPT))
+    whole: bool = False
+    """Whether all lines before were read, so that what is carried over from them is known."""
+    coming: list[Carried] = field(factory=list)
+    """What is being carried over."""
 
     def share(self, table: str, holder: str) -> Share | None:
         """Somebody's live share of a promise."""
@@ -261,6 +295,49 @@ class State:
                 self._take_asked(asked, entry)
             case Noted():
                 self.notes.append(entry)
+            case Carried() as part:
+                self._take_carried(part, entry)
+
+    def _take_carried(self, part: Carried, entry: LogLine) -> None:
+        """Go on from what was carried over; where the lines that it came from were read, it must be what they say."""
+        self.coming.append(part)
+        if part.more:
+            return
+        given = State(whole=self.whole)
+        for each in self.coming:
+            given.keys |= {key.handle: key for key in each.keys}
+            given.revoked |= {*each.revoked}
+            given.used |= dict(each.used)
+            given.shares |= {share.number: share for share in each.shares}
+            given.requests |= {request.wait.number: request for request in each.requests}
+            given.since |= {(name, about): amount for name, about, amount in each.since}
+            given.by_day |= {(day, table, name): amount for day, table, name, amount in each.by_day}
+        for share in given.shares.values():
+            if not share.revoked:
+                given.live[share.table, share.holder] = share.number
+        for request in given.requests.values():
+            wait = request.wait
+            given.waited[wait.name, wait.table, wait.request, wait.epsilon] = wait.number
+        self.coming = []
+        for name in CARRIED:
+            if self.whole and getattr(given, name) != getattr(self, name):
+                raise LOG.damaged(f"was changed before line {entry.number}: what is carried over is not what it says")
+            setattr(self, name, getattr(given, name))
+
+    def carried(self) -> list[Carried]:
+        """What all lines so far come to, in parts of which each fits a line."""
+        days = ((*day, amount) for day, amount in self.by_day.items())
+        since = ((*whose, amount) for whose, amount in self.since.items())
+        return [
+            *(Carried(more=True, keys=tuple(each)) for each in batched(self.keys.values(), 8 * AT_ONCE)),
+            *(Carried(more=True, revoked=tuple(each)) for each in batched(sorted(self.revoked), 8 * AT_ONCE)),
+            *(Carried(more=True, used=tuple(each)) for each in batched(self.used.items(), 8 * AT_ONCE)),
+            *(Carried(more=True, shares=tuple(each)) for each in batched(self.shares.values(), 8 * AT_ONCE)),
+            *(Carried(more=True, requests=tuple(each)) for each in batched(self.requests.values(), AT_ONCE)),
+            *(Carried(more=True, since=tuple(each)) for each in batched(since, 8 * AT_ONCE)),
+            *(Carried(more=True, by_day=tuple(each)) for each in batched(days, 8 * AT_ONCE)),
+            Carried(more=False),
+        ]
 
     def _take_asked(self, asked: Settled, entry: LogLine) -> None:
         self.recent.append(entry)
@@ -280,6 +357,17 @@ class State:
             self.by_day[day] = self.by_day.get(day, Fraction(0)) + asked.price
 
 
+CARRIED = ("keys", "revoked", "used", "shares", "live", "requests", "waited", "since", "by_day")
+"""What a state has that is carried over; of the last lines, which are shown, a new file has none."""
+
+
+def batched(items: Iterable[Item], count: int) -> Iterator[list[Item]]:
+    """Yield items in lists of so many, the last one perhaps of fewer."""
+    left = iter(items)
+    while part := [*islice(left, count)]:
+        yield part
+
+
 # The file
 
 
@@ -295,6 +383,27 @@ def written(number: int, before: str, moment: str, by: str, fact: Fact) -> tuple
     if len(line) > MOST_LINE:
         raise VaultError("what is to be written down is too long", fix="ask for less at once")
     return line, LogLine(number, before, moment, by, fact, digest)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _put(file: int, data: bytes, at: int) -> None:
+    """Write at a place in a file, so that it is on the disk."""
+    left = data
+    while left:
+        left = left[os.pwrite(file, left, at + len(data) - len(left)) :]
+    os.fsync(file)
+
+
+def _on_disk(folder: Path) -> None:
+    """Let the names in a folder be on the disk."""
+    file = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
 
 
 def _plain(body: str) -> str:
@@ -321,15 +430,30 @@ def entry_of(line: bytes, count: int, head: str) -> LogLine:
     return LogLine(count + 1, head, moment, by, LOG.made(KINDS[kind], facts), digest)
 
 
+def files_of(path: Path) -> list[Path]:
+    """The files of a log, the oldest first: those that were set aside, and the one that is written."""
+    older = sorted(path.parent.glob(f"{path.stem}.{'[0-9]' * DIGITS}{path.suffix}"))
+    # What a crash left between two steps of setting aside is one file with two names.
+    return [*(each for each in older if not (path.exists() and each.samefile(path))), path]
+
+
+def set_aside(path: Path, first: int) -> Path:
+    """Where a file of a log is kept, by the number of its first line."""
+    return path.with_name(f"{path.stem}.{first:0{DIGITS}}{path.suffix}")
+
+
 def entries(path: Path) -> Iterator[LogLine]:
     """Yield the lines of a log, each checked; refuse at the first that is not as it was written."""
-    count, head = 0, BEGINNING
-    for line in _lines(path):
-        if not line.endswith(b"\n"):
-            return  # it was cut short, and had no effect
-        entry = entry_of(line, count, head)
-        yield entry
-        count, head = entry.number, entry.hash
+    state = State(whole=True)
+    for file in files_of(path):
+        for line in _lines(file):
+            if not line.endswith(b"\n"):
+                if file == path:
+                    return  # it was cut short, and had no effect
+                raise LOG.damaged(f"was cut short: {file.name} ends within a line")
+            entry = entry_of(line, state.count, state.head)
+            state.take(entry)
+            yield entry
 
 
 def _lines(path: Path) -> Iterator[bytes]:
@@ -359,8 +483,15 @@ class _Turn:
 class Log:
     """A log that is read and written, by any number of processes and threads."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, long: int = LONG) -> None:
         self.path = path
+        self._long = long
+        self._first = 1
+        """The number of the first line in the file."""
+        self._carried = 0
+        """How long the lines are that it begins with."""
+        self._left: list[int] = []
+        """Files that were gone on from: they are closed when nobody waits for their locks."""
         self._looking = threading.Lock()
         """Held for a moment, by whoever looks at the state or goes on with it."""
         self._writing = threading.Lock()
@@ -371,7 +502,9 @@ class Log:
         self._ahead = False
         """Whether the state has lines that are on their way to the disk; no other process writes meanwhile."""
         try:
-            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            older = [*path.parent.glob(f"{path.stem}.{'[0-9]' * DIGITS}{path.suffix}")]
+            # Without its last file, a log that was set aside before would begin anew, as if nothing had been spent.
+            self._file = os.open(path, os.O_RDWR | os.O_CLOEXEC | (0 if older else os.O_CREAT), 0o600)
         except (OSError, ValueError) as mistake:
             reason = getattr(mistake, "strerror", None) or "it is no path"
             raise VaultError(f"the audit log {path} cannot be opened: {reason}", fix="check the path") from None
@@ -381,13 +514,20 @@ class Log:
 
     def close(self) -> None:
         """Let the file go."""
-        os.close(self._file)
+        for file in (*self._left, self._file):
+            os.close(file)
 
     @contextmanager
     def state(self) -> Iterator[State]:
         """Give what the lines come to by now, those of other processes included, and hold it."""
         with self._looking:
             self._go_on()
+            yield self._state
+
+    @contextmanager
+    def held(self) -> Iterator[State]:
+        """Give what the lines came to when they were read last, and hold it."""
+        with self._looking:
             yield self._state
 
     def write(self, make: Making) -> None:
@@ -404,9 +544,11 @@ class Log:
     def _write(self, turns: Sequence[_Turn]) -> None:
         """Write for all who wait, with one write."""
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX)
+            self._lock()
             try:
                 self._append(self._made(turns))
+                if self._offset > self._carried + self._long:
+                    self._set_aside()
             except BaseException:
                 with self._looking:  # read anew: what was made is not there
                     self._state, self._offset, self._ahead = State(), 0, False
@@ -429,6 +571,62 @@ class Log:
             for turn in turns:
                 turn.done = True
 
+    def _lock(self) -> None:
+        """Lock the file that is written now, against other processes."""
+        while True:
+            file = self._file
+            fcntl.flock(file, fcntl.LOCK_EX)
+            with self._looking:
+                self._go_on()
+                for left in self._left:
+                    os.close(left)  # its lock goes with it
+                self._left = []
+                if self._file == file:
+                    return
+
+    def _set_aside(self) -> None:
+        """Begin a new file with what all lines come to; where that cannot be, go on with the one that there is."""
+        lines: list[bytes] = []
+        taken: list[LogLine] = []
+        for part in self._state.carried():
+            number, head = (taken[-1].number, taken[-1].hash) if taken else (self._state.count, self._state.head)
+            line, entry = written(number + 1, head, _now(), "jostle", part)
+            lines.append(line)
+            taken.append(entry)
+        file = self._begun(b"".join(lines))
+        if file is None:
+            return
+        with self._looking:
+            for entry in taken:
+                self._state.take(entry)
+            fcntl.flock(self._file, fcntl.LOCK_UN)
+            self._left.append(self._file)
+            self._file, self._first = file, taken[0].number
+            self._offset = self._carried = sum(map(len, lines))
+
+    def _begun(self, data: bytes) -> int | None:
+        """A file that begins with this, locked, in the place of the one that there is; None where it cannot be."""
+        new, place = self.path.with_name(f"{self.path.name}.new"), set_aside(self.path, self._first)
+        try:
+            if place.exists() and not place.samefile(self.path):
+                return None
+            new.unlink(missing_ok=True)
+            file = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        except OSError:
+            return None
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            _put(file, data, 0)
+            # By a second name, and not by another: at no moment is there no log under the first.
+            if not place.exists():
+                place.hardlink_to(self.path)
+            new.replace(self.path)
+            _on_disk(self.path.parent)
+        except OSError:
+            os.close(file)
+            return None
+        return file
+
     def _made(self, turns: Sequence[_Turn]) -> bytes:
         """What all of them write, one after the other; the state goes on as if it were written.
 
@@ -447,18 +645,15 @@ class Log:
                     turn.problem = problem
                     continue
                 for by, fact in facts:
-                    moment = datetime.now(UTC).isoformat(timespec="seconds")
-                    line, entry = written(self._state.count + 1, self._state.head, moment, by, fact)
+                    line, entry = written(self._state.count + 1, self._state.head, _now(), by, fact)
                     lines.append(line)
                     self._state.take(entry)
         return b"".join(lines)
 
     def _append(self, lines: bytes) -> None:
-        start, left = self._offset, lines
+        start = self._offset
         try:
-            while left:
-                left = left[os.pwrite(self._file, left, start + len(lines) - len(left)) :]
-            os.fsync(self._file)
+            _put(self._file, lines, start)
         except BaseException:
             with suppress(OSError):
                 os.ftruncate(self._file, start)
@@ -467,29 +662,79 @@ class Log:
             self._offset, self._ahead = start + len(lines), False
 
     def _go_on(self) -> None:
-        """Read the lines that other processes have written since."""
-        self._check_same()
-        while not self._ahead and (chunk := os.pread(self._file, MOST_LINE, self._offset)):
+        """Read the lines that other processes have written since, in this file and in those that came after it."""
+        while not self._read_on():
+            self._follow()
+
+    def _read_on(self) -> bool:
+        """Read the lines of this file; return whether it is the one that is written now."""
+        try:
+            there = self.path.stat()  # before the other: what is set aside by then has all its lines
+        except OSError:
+            raise self._gone() from None
+        here = os.fstat(self._file)
+        if here.st_size < self._offset:
+            raise self._gone()
+        while not self._ahead and here.st_size > self._offset:
+            chunk = os.pread(self._file, MOST_LINE, self._offset)
             whole = chunk.rfind(b"\n") + 1
             if not whole:
                 break  # it is being written, or was cut short
             for line in io.BytesIO(chunk[:whole]):
-                self._state.take(entry_of(line, self._state.count, self._state.head))
+                entry = self._entry(line)
+                self._state.take(entry)
                 self._offset += len(line)
+                if isinstance(entry.fact, Carried):
+                    self._carried = self._offset
+        return (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino)
 
-    def _check_same(self) -> None:
-        """Refuse to go on with another file than was opened, or one that has become shorter."""
-        here = os.fstat(self._file)
+    def _entry(self, line: bytes) -> LogLine:
+        """The next line; where nothing was read yet, the first of a file that goes on from one that was set aside."""
+        state = self._state
+        if not state.count and (found := FIRST.match(line)) and int(found[1]) > 1:
+            entry = entry_of(line, int(found[1]) - 1, found[2].decode())
+            if not isinstance(entry.fact, Carried):
+                raise LOG.damaged(f"was changed before line {entry.number}: it does not say what those before come to")
+            self._check_before(entry)
+            self._first = entry.number
+            return entry
+        return entry_of(line, state.count, state.head)
+
+    def _check_before(self, entry: LogLine) -> None:
+        """Refuse a file that does not follow the one that was set aside last, where that is still here."""
+        older = [each for each in files_of(self.path)[:-1] if each < set_aside(self.path, entry.number)]
+        if not older:
+            return
+        *_, last = [b"", *older[-1].read_bytes().splitlines(keepends=True)]
+        found = FIRST.match(last)
+        whole = found is not None and entry_of(last, entry.number - 2, found[2].decode()).hash == entry.before
+        if not whole:
+            raise LOG.damaged(f"was changed before line {entry.number}: {older[-1].name} does not end where it did")
+
+    def _follow(self) -> None:
+        """Go on in the file that came after this one, if it does come after it."""
+        place = set_aside(self.path, self._state.count + 1)
         try:
-            there = self.path.stat()
+            file = os.open(place if place.exists() else self.path, os.O_RDWR | os.O_CLOEXEC)
         except OSError:
-            there = None
-        if there is None or (there.st_dev, there.st_ino) != (here.st_dev, here.st_ino) or here.st_size < self._offset:
-            raise VaultError(
-                f"the audit log {self.path} is gone, or another file in its place",
-                why="who may ask, and what they spent, is recorded in it",
-                fix="put the file back, and serve again",
-            )
+            raise self._gone() from None
+        try:
+            line = os.pread(file, MOST_LINE, 0).partition(b"\n")[0] + b"\n"
+            entry = entry_of(line, self._state.count, self._state.head)
+        except JostleError:
+            entry = None
+        if entry is None or not isinstance(entry.fact, Carried):
+            os.close(file)
+            raise self._gone()
+        self._left.append(self._file)
+        self._file, self._offset, self._first = file, 0, entry.number
+
+    def _gone(self) -> VaultError:
+        return VaultError(
+            f"the audit log {self.path} is gone, or another file in its place",
+            why="who may ask, and what they spent, is recorded in it",
+            fix="put the file back, and serve again",
+        )
 
     def _check_access(self) -> None:
         if os.fstat(self._file).st_mode & 0o007:

@@ -186,11 +186,12 @@ class Office:
             if token.startswith(PREFIX):
                 with self.state() as state:
                     asker = asker_of_key(token, state)
+                    _check(asker, None, None, state)
             elif self._bearers is not None:
                 asker = self._bearers.asker(token)
+                self.check(asker)
             else:
                 raise unknown()
-            self.check(asker)
         except AccessError:
             self._count("unknown", "")
             raise
@@ -323,7 +324,7 @@ class Office:
         try:
             self._log.write(make)
         finally:
-            with self.state():
+            with self._log.held():
                 for permit, _, _ in outcomes:
                     if permit.approval is not None:
                         self._using.discard(permit.approval)

@@ -20,6 +20,7 @@ from jostle.markup import document, pre, words
 from jostle.owner.identity import ROLES, Asker
 from jostle.owner.log import KeyMade, LogLine, Noted, Request, Settled, Share
 from jostle.owner.office import Office
+from jostle.owner.wire import NO_COLLUSION
 from jostle.privacy.account import Account
 from jostle.privacy.amounts import show_amount
 from jostle.trace.page import STYLE as TRACE_STYLE
@@ -46,10 +47,6 @@ STYLE = f"""{TRACE_STYLE}
 .jostle .rows td::before{{content:attr(data-is);flex:0 0 7rem;opacity:.75}}
 .jostle form label,.jostle form button{{flex:1 1 100%}}}}
 """
-NO_COLLUSION = (
-    "assume_no_collusion = true: everybody may spend the whole promise. What two people are told about the same rows "
-    "adds up as soon as they tell each other, and then the promise does not hold."
-)
 MOST_DAYS, MOST_RECENT, MOST_NOTES, MOST_KINDS = 31, 50, 100, 4
 
 

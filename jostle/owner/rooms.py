@@ -211,7 +211,7 @@ class Rooms:
         left = ledger.left
         if left is None:
             raise TypeError("a share has a bound")
-        return key_of(accounted.rows.under(left, ledger, Trace()))
+        return key_of(accounted.rows.under(left, ledger, Trace(kept=False)))
 
     def close(self, share: Share) -> None:
         """Answer nothing more under a share: something went wrong among the rows, which may say something of them."""
@@ -243,7 +243,7 @@ class Rooms:
         accounted = self._accounted(share)
         with self._lock:
             amount = accounted.by_mark.pop(mark)
-        return key_of(accounted.rows.under(amount, _PaidBefore(amount), Trace()))
+        return key_of(accounted.rows.under(amount, _PaidBefore(amount), Trace(kept=False)))
 
     def _ledger(self, share: Share) -> Ledger:
         with self._lock:

@@ -26,6 +26,8 @@ except ImportError as missing:
 
 SET_DUMPABLE = 4
 """Of prctl: whether others of this user may look into the process, and whether it leaves its memory when it crashes."""
+KEEPING = 60
+"""Seconds that a connection stays open where nothing is asked over it."""
 STOPPING = 10
 """Seconds for answers that are on their way when the server ends."""
 
@@ -88,6 +90,7 @@ def run(office: Office, held: socket.socket) -> None:
         access_log=False,
         log_level="warning",
         server_header=False,
+        timeout_keep_alive=KEEPING,
         timeout_graceful_shutdown=STOPPING,
     )
     try:

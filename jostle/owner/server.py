@@ -25,19 +25,19 @@ import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, suppress
+from contextvars import Context
 from fractions import Fraction
 from functools import cached_property, partial
 from pathlib import Path
+from queue import SimpleQueue
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
-from anyio import CapacityLimiter, to_thread
 from attrs import define, evolve, field, frozen
 from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
+from starlette.types import Receive, Scope, Send
 
 import jostle.options.classification.tuning  # noqa: F401 - its selection takes its place in the closed list
 from jostle.errors import (
@@ -50,7 +50,7 @@ from jostle.errors import (
     WireError,
     shown,
 )
-from jostle.owner.answers import Answers, Given, SessionLine
+from jostle.owner.answers import Answers, Derived, Given, SessionLine
 from jostle.owner.office import Asker, Office, Share
 from jostle.owner.rooms import Rooms, Work, working
 from jostle.owner.wire import (
@@ -65,10 +65,9 @@ from jostle.owner.wire import (
     plainly,
     written,
 )
-from jostle.privacy.amounts import show_amount
+from jostle.privacy.amounts import epsilon_amount, show_amount
 from jostle.privacy.chains import Refinable
-from jostle.privacy.door import Key, ask, look, schema_of
-from jostle.privacy.fields import positive
+from jostle.privacy.door import Key
 from jostle.privacy.mechanisms import AddNoiseAbove, Mechanism
 from jostle.privacy.reals import Tail
 from jostle.privacy.room import QUESTIONS, kept_back
@@ -101,6 +100,10 @@ DRAWN = frozenset({"begin", "imitate", "perform", "refine", "select"})
 """Questions about rows."""
 WHOLE = SETS_ASIDE | DRAWN - {"refine"}
 """Questions that cost all that is asked for: a refined answer costs the difference alone."""
+DERIVED = frozenset({"narrowed", "only", "split"})
+"""Questions whose rows public facts make of those that are asked: their handles outlive the process."""
+SEVERAL = frozenset({"portions", "split"})
+"""Questions that give several handles."""
 BOOKED = frozenset({"begin", "perform"})
 """Those whose answers can be read again."""
 
@@ -115,6 +118,20 @@ def unknown() -> AccessError:
     )
 
 
+def forgotten() -> AccessError:
+    """The refusal of a handle that another process gave in the asker's own session, and which is not made again."""
+    return AccessError(
+        "the server has started anew since this probe was made, and it is gone",
+        why="which rows are in a portion, and what is left of what was set aside, that process alone knew; what was "
+        "spent by then is spent, and an answer that was lost on its way is fetched all the same",
+        fix="ask the whole table, or parts of it, which are still there; run the Option anew",
+    )
+
+
+Step = tuple[str, tuple[Any, ...], int]
+"""A question that gives rows, what it is asked with, and which of them."""
+
+
 @frozen(eq=False, slots=False)  # without slots, its digest is worked out once
 class Handle:
     """What a client has of a room."""
@@ -127,6 +144,8 @@ class Handle:
     """Which rows: conditions, and portions by their handle."""
     schema: Schema
     root: bool = False
+    steps: tuple[Step, ...] | None = ()
+    """How its rows are made of the whole table's, where public facts say so."""
     paid: bool = False
     """Whether its budget was set aside: whoever asks there is an Option, say, and had leave for all of it."""
 
@@ -146,7 +165,9 @@ class Session:
 
     line: SessionLine
     handles: dict[str, Handle]
-    lock: threading.Lock = field(factory=threading.Lock)
+    ours: bool
+    """Whether this process began it."""
+    lock: threading.RLock = field(factory=threading.RLock)
 
     def add(self, handles: Sequence[Handle]) -> None:
         """Keep handles."""
@@ -177,6 +198,14 @@ class _Opened:
             if self._key is None:
                 self._key = self.rooms.room(self.share)
             return self._key
+
+
+@frozen(eq=False)
+class In:
+    """Who asks, in which session."""
+
+    asker: Asker
+    session: Session
 
 
 @frozen(eq=False)
@@ -243,8 +272,9 @@ class Server:
         name, root = secrets.token_hex(16), secrets.token_hex(16)
         line = SessionLine(name, asker.handle, table, share.number, root)
         self._answers.begin(line)
-        handle = self._resumed(line, share).handles[root]
-        return {"session": name, "table": table, **handle.told(), "schema": handle.digest}
+        handle = self._resumed(line, share, ours=True).handles[root]
+        mode = {"assume_no_collusion": True} if self._office.assume_no_collusion else {}
+        return {"session": name, "table": table, **handle.told(), "schema": handle.digest, **mode}
 
     def _table(self, asker: Asker, wanted: object) -> str:
         """The table that is wanted, or the only one that is shared; which others there are is not told."""
@@ -279,6 +309,13 @@ class Server:
 
     def _at(self, token: str, message: Mapping[str, Any], form: Form) -> At:
         """Where a message is for, if its session and handle are the asker's, whose share is what it was."""
+        at = self._in(token, message, form)
+        if isinstance(at, At):
+            return at
+        raise unknown() if at.session.ours else forgotten()
+
+    def _in(self, token: str, message: Mapping[str, Any], form: Form) -> At | In:
+        """The same; without a handle, where there is none of that name any more."""
         asker = self._office.asker(token)
         name = message.get("session")
         if not isinstance(name, str):
@@ -298,19 +335,44 @@ class Server:
             raise unknown()
         rooms.check_open(share)
         session = self._resumed(line, share)
-        handle = session.handles.get(str(message.get("handle")))
+        handle = self._handle(session, str(message.get("handle")))
         if handle is None:
-            raise unknown()
+            return In(asker, session)
         return At(asker, share, rooms, session, handle, form)
 
-    def _resumed(self, line: SessionLine, share: Share) -> Session:
-        """A session as this process has it; of one that another process began, the whole table alone is left."""
+    def _handle(self, session: Session, name: str) -> Handle | None:
+        """A handle of a session; one that another process gave is made again, where public facts make it."""
+        if session.ours or name in session.handles:
+            return session.handles.get(name)
+        given = {each: derived for derived in self._answers.derived(session.line.session) for each in derived.handles}
+        waiting = []
+        with session.lock:
+            above: str | None = name
+            while above is not None and above not in session.handles:
+                waiting.append(given.get(above))
+                above = None if waiting[-1] is None else waiting[-1].above
+            for derived in reversed(waiting):
+                if derived is None:
+                    return None
+                handle = session.handles[derived.above]
+                if handle.digest != derived.public:
+                    return None
+                details = asked(derived.question, JSON.decode(derived.details.encode()))
+                answer, error = handle.key().enter(derived.question, *details)
+                if error is not None:
+                    return None
+                keys = answer if isinstance(answer, tuple) else (answer,)
+                session.add(_made_of(handle, derived.question, details, keys, derived.handles))
+        return session.handles[name]
+
+    def _resumed(self, line: SessionLine, share: Share, *, ours: bool = False) -> Session:
+        """A session as this process has it; of one that another process began, the whole table, until more is asked."""
         with self._lock:
             if line.session not in self._sessions:
                 rooms = self._rooms[line.table]
                 key = _Opened(rooms, share)
                 root = Handle(line.root, key, rooms.schema.rows_per_person or 1, (), rooms.schema, root=True)
-                self._sessions[line.session] = Session(line, {line.root: root})
+                self._sessions[line.session] = Session(line, {line.root: root}, ours)
             return self._sessions[line.session]
 
     # Facts
@@ -320,7 +382,7 @@ class Server:
         at = self._at(token, message, form)
         if message.get("schema") is True:
             return at.handle.schema.to_toml()
-        facts = look(at.handle.key())
+        facts = at.handle.key().look_in()
         left = at.rooms.left(at.share) if at.handle.root else None
         return facts if left is None or facts.left is None else evolve(facts, left=min(left, facts.left))
 
@@ -328,17 +390,29 @@ class Server:
 
     def answer(self, token: str, message: Mapping[str, Any], hashed: bytes, form: Form) -> bytes:
         """Answer a question: one that was answered before, as it was."""
-        at = self._at(token, message, form)
+        at = self._in(token, message, form)
         question, key = message.get("question"), message.get("key")
         if not isinstance(question, str) or question not in QUESTIONS:
             raise WireError(f"{shown(question)} is no question", fix=f"one of {', '.join(QUESTIONS)}")
         if question in FREE:
-            return self._free(at, message)
+            return self._free(self._at(token, message, form), message)
         if not isinstance(key, str) or not 16 <= len(key) <= 100:
             raise WireError("a question has no idempotency key", why="it is charged once, however often it is sent")
         bound = digest(at.asker.handle.encode(), at.session.line.session.encode(), hashed)
+        if isinstance(at, In):
+            return self._given_before(at, question, key, bound)
         with _Turn(self._running, self._lock, key):
             return self._once(at, message, key, bound)
+
+    def _given_before(self, at: In, question: str, key: str, bound: str) -> bytes:
+        """An answer that was given before its handle was forgotten."""
+        kept = self._answers.reply(key)
+        if kept is None or kept[0] != bound:
+            raise unknown() if at.session.ours else forgotten()
+        request = {"kind": question, "asks": [], "epsilon": "0", "on": ["what another process gave"]}
+        permit = self._office.allow(at.asker, at.session.line.table, request, Fraction(0), again=True)
+        self._office.spent((permit, Fraction(0), "read again"))
+        return kept[1]
 
     def _once(self, at: At, message: Mapping[str, Any], key: str, bound: str) -> bytes:
         """Answer a question, unless that was done: nobody else is at it meanwhile."""
@@ -356,7 +430,8 @@ class Server:
             return kept[1]
         _check(read, at)
         mark = digest(b"request", key.encode(), bound.encode())
-        paid = at.handle.root and read.question in DRAWN and at.rooms.was_paid(at.share, mark)
+        steps = at.handle.steps
+        paid = steps is not None and read.question in DRAWN and at.rooms.was_paid(at.share, mark)
         book = None if paid or read.entry is None or read.again else self._answers.read(read.entry)
         if not paid and book is None:
             self._check_left(read, at)
@@ -400,14 +475,14 @@ class Server:
         """What the room answers, and the error where there is one; charged to the request, unless it was *paid*."""
         with working(work):
             try:
-                key = at.rooms.paid(at.share, work.mark) if paid else at.handle.key()
-                answer, error = ask(key, read.question, *read.details)
+                key = _stepped(at.rooms.paid(at.share, work.mark), at.handle) if paid else at.handle.key()
+                answer, error = key.enter(read.question, *read.details)
             except JostleError as refusal:  # of opening the rows
                 return None, refusal.anew()
             except Exception:  # noqa: BLE001 - whatever it is, it may be about rows
                 at.rooms.close(at.share)
                 return None, kept_back(read.question)
-        if error is not None and read.question in DRAWN and ask(key, "below", 2, 0)[1] is not None:
+        if error is not None and read.question in DRAWN and key.enter("below", 2, 0)[1] is not None:
             at.rooms.close(at.share)  # it went wrong among the rows: the room answers nothing any more, and no new one
         return answer, error
 
@@ -432,13 +507,13 @@ class Server:
         kinds = QUESTIONS[question]
         epsilon, site, rest, given = Fraction(0), question, [], []
         for detail, kind in zip(details, kinds, strict=True):
-            if kind is positive:
+            if kind is epsilon_amount:
                 epsilon = detail
             elif kind is text:
                 site = detail
             else:
                 rest.append(plainly(detail))
-            given.append(detail * at.handle.unit if kind is positive else detail)
+            given.append(detail * at.handle.unit if kind is epsilon_amount else detail)
         request = {"kind": question, "asks": rest, "epsilon": str(epsilon), "on": list(at.handle.on)}
         own = Fraction(0) if at.handle.paid else epsilon * (at.rooms.schema.rows_per_person or 1)
         direct = message.get("direct") is True and question in BOOKED and not at.handle.paid
@@ -464,7 +539,13 @@ class Server:
             raise ProbeError(f"{details[-1]:,} numbers are asked for", why=f"at most {MOST_NUMBERS:,} are sent")
         if question == "note":
             self._office.noted(at.asker, at.session.line.table, (canonical(plainly(details[0])).decode(),))
-        return _message(at, read, *ask(at.handle.key(), question, *details))
+        answer, error = at.handle.key().enter(question, *details)
+        made = _handles(at, read, answer) if error is None else []
+        if made and made[0].steps is not None:
+            session, above, names = at.session.line.session, at.handle, tuple(each.name for each in made)
+            said = canonical(plainly(details)).decode()
+            self._answers.derive(Derived(session, above.name, above.digest, question, said, names))
+        return _message(at, read, made or answer, error)
 
 
 def _check(read: ReadQuestion, at: At) -> None:
@@ -492,28 +573,49 @@ def _message(at: At, read: ReadQuestion, answer: Any, error: BaseException | Non
     if error is not None:
         known = error if isinstance(error, JostleError) else kept_back(read.question)
         return at.form.write({"error": error_written(_outside(known))})
-    several = isinstance(answer, tuple) and bool(answer) and isinstance(answer[0], Key)
-    if several or isinstance(answer, Key):
-        made = _handles(at, read, answer if several else (answer,))
-        return at.form.write({"handles": [each.told() for each in made], "schema": made[0].digest, "several": several})
+    made = answer if isinstance(answer, list) and isinstance(answer[0], Handle) else _handles(at, read, answer)
+    if made:
+        told, several = [each.told() for each in made], read.question in SEVERAL
+        return at.form.write({"handles": told, "schema": made[0].digest, "several": several})
     return at.form.write({"answer": written(answer, at.form)})
 
 
-def _handles(at: At, read: ReadQuestion, keys: tuple[Key, ...]) -> list[Handle]:
-    """New handles, for keys that a room gave."""
-    above, details = at.handle, read.details
-    schema = schema_of(keys[0])  # the schemas of parts are alike
+def _stepped(key: Key, handle: Handle) -> Key:
+    """A key to a handle's rows, by one to the whole table."""
+    for question, details, place in handle.steps or ():
+        answer, error = key.enter(question, *details)
+        if error is not None:
+            raise error
+        key = answer[place] if isinstance(answer, tuple) else answer
+    return key
+
+
+def _handles(at: At, read: ReadQuestion, answer: Any) -> list[Handle]:
+    """New handles, for the keys that a room gave; none where it gave no key."""
+    keys = answer if isinstance(answer, tuple) else (answer,)
+    if not keys or not isinstance(keys[0], Key):
+        return []
+    made = _made_of(at.handle, read.question, read.details, keys, [secrets.token_hex(16) for _ in keys])
+    at.session.add(made)
+    return made
+
+
+def _made_of(
+    above: Handle, question: str, details: tuple[Any, ...], keys: tuple[Key, ...], names: Sequence[str]
+) -> list[Handle]:
+    """Handles of the rows that a question gave."""
+    schema = keys[0].look_up()  # the schemas of parts are alike
     unit = above.unit
-    match read.question:
+    match question:
         case "hand" if details[-1]:
             unit = 1
         case "bounded":
             unit = details[0]
-    paid = above.paid or read.question in SETS_ASIDE
+    paid = above.paid or question in SETS_ASIDE
     made = []
-    for place, key in enumerate(keys):
-        name, on = secrets.token_hex(16), above.on
-        match read.question:
+    for place, (name, key) in enumerate(zip(names, keys, strict=True)):
+        on = above.on
+        match question:
             case "narrowed":
                 on = (*on, [details[0], list(details[1])])
             case "split":
@@ -522,8 +624,9 @@ def _handles(at: At, read: ReadQuestion, keys: tuple[Key, ...]) -> list[Handle]:
                 on = (*on, ["portion", name])
             case "only":
                 on = (*on, ["only", list(details[0])])
-        made.append(Handle(name, _always(key), unit, on, schema, paid=paid))
-    at.session.add(made)
+        again = question in DERIVED and above.steps is not None
+        steps = (*(above.steps or ()), (question, details, place)) if again else None
+        made.append(Handle(name, _always(key), unit, on, schema, steps=steps, paid=paid))
     return made
 
 
@@ -560,7 +663,57 @@ class _Turn:
 # Over HTTP
 
 
+Result = TypeVar("Result")
 Working = Callable[[str, dict[str, Any], bytes, Form], bytes]
+
+
+class Workers:
+    """Threads that work for the event loop, which nobody waits for: what is at work when the server ends, is left."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._left: SimpleQueue[_Task | None] = SimpleQueue()
+        self._begun = False
+
+    async def do(self, work: Callable[[], Result]) -> Result:
+        """What some work comes to, in a thread that has no other."""
+        if not self._begun:
+            self._begun = True
+            for _ in range(self._count):
+                threading.Thread(target=self._go_on, daemon=True).start()
+        loop = asyncio.get_running_loop()
+        told: asyncio.Future[Result] = loop.create_future()
+        self._left.put((loop, told, work))
+        return await told
+
+    def end(self) -> None:
+        """Let threads end that have nothing to do, and the others afterwards."""
+        for _ in range(self._count if self._begun else 0):
+            self._left.put(None)
+
+    def _go_on(self) -> None:
+        while (task := self._left.get()) is not None:
+            loop, told, work = task
+            try:
+                # In an empty context: nothing that one question set is there for the next.
+                tell = partial(_tell, told, Context().run(work))
+            except BaseException:  # noqa: BLE001 - where it happened, rows may be in sight
+                tell = partial(_tell, told, None)
+            with suppress(RuntimeError):  # the loop has ended
+                loop.call_soon_threadsafe(tell)
+
+
+_Task = tuple[asyncio.AbstractEventLoop, "asyncio.Future[Any]", Callable[[], Any]]
+
+
+def _tell(told: asyncio.Future[Any], answer: Any) -> None:
+    """Say what work came to, to whoever waits for it still; nothing, where it failed."""
+    if told.done():
+        return
+    if answer is None:
+        told.set_exception(kept_back("the question"))
+    else:
+        told.set_result(answer)
 
 
 @frozen(eq=False)
@@ -569,36 +722,23 @@ class _Web:
 
     server: Server
     padding: float
-    short: CapacityLimiter
-    long: CapacityLimiter
+    short: Workers
+    long: Workers
     turns: WeakValueDictionary[str, asyncio.Semaphore] = field(factory=WeakValueDictionary)
     """By token, so that nobody keeps others waiting."""
 
-    def route(self, path: str, work: Working) -> Route:
-        """A path that requests are sent to."""
-
-        async def endpoint(request: Request) -> Response:
-            begun = monotonic()
-            form = form_of(request.headers.get("content-type", ""))
-            token = request.headers.get("authorization", "").removeprefix("Bearer ").strip()
-            status, reply = await self._answered(token, await _body(request), form, work)
-            await asyncio.sleep(until_grid(monotonic() - begun, self.padding))
-            return Response(reply, status, media_type=form.content)
-
-        endpoint.__doc__ = work.__doc__
-        return Route(path, endpoint, methods=["POST"])
-
-    async def _answered(self, token: str, body: bytes | None, form: Form, work: Working) -> tuple[int, bytes]:
+    async def answered(self, token: str, body: bytes | None, form: Form, work: Working) -> tuple[int, bytes]:
+        """A status and a reply, once it is the token's turn."""
         if body is None:
             too_long = WireError(f"a message has more than {MOST_BYTES:,} bytes", fix="ask in several questions")
             return 413, form.write({"error": error_written(too_long)})
         key = hashlib.blake2b(token.encode(), digest_size=16).hexdigest()
-        turn = self.turns.setdefault(key, asyncio.Semaphore(AT_ONCE))
+        turn = self.turns.get(key)
+        if turn is None:
+            turn = self.turns[key] = asyncio.Semaphore(AT_ONCE)
         async with turn:
             pool = self.long if _takes_long(body, form) else self.short
-            # What is still at work when the server ends is left: it is as if it had been killed.
-            done = partial(self.done, token, body, form, work)
-            return await to_thread.run_sync(done, limiter=pool, abandon_on_cancel=True)
+            return await pool.do(partial(self.done, token, body, form, work))
 
     def done(self, token: str, body: bytes, form: Form, work: Working) -> tuple[int, bytes]:
         """A status and a reply. Whatever is decided once there is leave has one status."""
@@ -647,15 +787,45 @@ def until_grid(passed: float, padding: float) -> float:
     return round(max(0.0, point - passed), 9) if padding else 0.0
 
 
-async def _body(request: Request) -> bytes | None:
+class _Endpoint:
+    """A path that messages are sent to, as ASGI has it: with nothing around, since most of the time would go there."""
+
+    def __init__(self, web: _Web, work: Working) -> None:
+        self._web, self._work = web, work
+        self.__doc__ = work.__doc__
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a message, at a point of the grid of times."""
+        begun, headers = monotonic(), dict(scope["headers"])
+        form = form_of(headers.get(b"content-type", b"").decode("latin-1"))
+        token = headers.get(b"authorization", b"").decode("latin-1").removeprefix("Bearer ").strip()
+        status, reply = await self._web.answered(token, await _body(receive), form, self._work)
+        await asyncio.sleep(until_grid(monotonic() - begun, self._web.padding))
+        kept = [(b"content-length", b"%d" % len(reply)), (b"content-type", form.content.encode())]
+        await send({"type": "http.response.start", "status": status, "headers": kept})
+        await send({"type": "http.response.body", "body": reply})
+
+
+async def _body(receive: Receive) -> bytes | None:
     """A request's body; None for one that is too long, of which no more is read."""
-    parts, size = [], 0
-    async for part in request.stream():
+    parts, size, more = [], 0, True
+    while more:
+        message = await receive()
+        part, more = message.get("body", b""), message.get("more_body", False)
         size += len(part)
         if size > MOST_BYTES:
             return None
         parts.append(part)
     return b"".join(parts)
+
+
+class _Application(Starlette):
+    """What is served; messages go to their paths without a way through what pages need."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        quick = self.state.quick.get(scope["path"]) if scope["type"] == "http" and scope["method"] == "POST" else None
+        await (super().__call__ if quick is None else quick)(scope, receive, send)
 
 
 def application(
@@ -680,8 +850,8 @@ def application(
     web = _Web(
         server,
         office.settings.padding if padding is None else padding,
-        CapacityLimiter(THREADS),
-        CapacityLimiter(LONG),
+        Workers(THREADS),
+        Workers(LONG),
     )
 
     @asynccontextmanager
@@ -694,6 +864,8 @@ def application(
             yield
         finally:
             sys.setswitchinterval(before)
+            web.short.end()
+            web.long.end()
             server.close()
 
     def begin(token: str, message: dict[str, Any], _: bytes, form: Form) -> bytes:
@@ -709,7 +881,8 @@ def application(
         return form.write({"answer": written(server.look(token, message, form), form)})
 
     paths: Mapping[str, Working] = {"begin": begin, "ask": server.answer, "look": look_at, "end": end}
-    own = [web.route(f"/v1/{name}", work) for name, work in paths.items()]
-    made = Starlette(routes=[*own, *routes], lifespan=lifespan)
-    made.state.web = web
+    quick = {f"/v1/{name}": _Endpoint(web, work) for name, work in paths.items()}
+    own = [Route(path, each, methods=["POST"]) for path, each in quick.items()]
+    made = _Application(routes=[*own, *routes], lifespan=lifespan)
+    made.state.web, made.state.quick = web, quick
     return made

@@ -29,11 +29,12 @@ from numpy.typing import NDArray
 
 import jostle.errors
 from jostle.errors import JostleError, ProbeError, WireError, shown
+from jostle.privacy.amounts import epsilon_amount
 from jostle.privacy.chains import Refinable
 from jostle.privacy.door import Facts
 from jostle.privacy.events import EVENTS
 from jostle.privacy.evidence import Look
-from jostle.privacy.fields import fraction, positive
+from jostle.privacy.fields import fraction
 from jostle.privacy.ledger import Charge
 from jostle.privacy.measured import Measured
 from jostle.privacy.mechanisms import SparseAnswer
@@ -47,6 +48,7 @@ from jostle.tasks.classification import Model
 __all__ = [
     "JSON",
     "MSGPACK",
+    "NO_COLLUSION",
     "VERSION",
     "Form",
     "asked",
@@ -69,6 +71,11 @@ MOST_PARTS = 1 << 18
 MOST_CELLS = 1 << 21
 """Numbers in all arrays of a request."""
 LARGEST = 1 << 63
+NO_COLLUSION = (
+    "assume_no_collusion = true: everybody may spend the whole promise. What two people are told about the same rows "
+    "adds up as soon as they tell each other, and then the promise does not hold."
+)
+"""What is said to owners and askers of a server that takes nobody to tell anybody else."""
 DTYPES = {"int64": np.dtype("<i8"), "bool": np.dtype("|b1"), "float64": np.dtype("<f8")}
 """The types of arrays: of whole numbers and truths in questions, and of any of them in answers."""
 
@@ -344,8 +351,8 @@ def said(question: str, details: tuple[object, ...], unit: int, form: Form = JSO
         value: Any = detail
         if isinstance(kind, Closed | Places):
             kind.check(value)
-        elif kind is positive:
-            value = positive(cast("Any", value)) / unit
+        elif kind is epsilon_amount:
+            value = epsilon_amount(cast("Any", value)) / unit
         else:
             value = kind(plainly(value, form) if isinstance(value, Measured) else value)
         found.append(plainly(value, form))

@@ -173,15 +173,16 @@ class Account:
     def charged(self, amount: Fraction, site: str, table: TableFacts, vault: str, raising: str) -> Account:
         """Account after a charge for a table; refuse one that passes the promise."""
         self.check_takes(table, vault)  # it may be about persons since the table was opened
-        asked = f"{site} asks for epsilon {show_amount(amount)}"
         if amount < 0:
+            asked = f"{site} asks for epsilon {show_amount(amount)}"
             raise BudgetError(asked, why="what is spent is never given back", requested=amount)
         spent = recorded(self.spent + amount)
         if spent > self.promise >= self.spent + amount:
             raise too_long(site, self.left, self.promise)
         if spent > self.promise:
             raise BudgetError(
-                f"{asked}, but {show_amount(self.left)} is left in {self.kept_in(vault)}",
+                f"{site} asks for epsilon {show_amount(amount)}, but {show_amount(self.left)} is left "
+                f"in {self.kept_in(vault)}",
                 why=f"{show_amount(self.spent)} of epsilon {show_amount(self.promise)}, promised {self.about}, is "
                 "spent",
                 fix=f"ask for less; {raising}" if self.left else raising,

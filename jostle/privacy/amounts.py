@@ -75,7 +75,10 @@ def exact(value: Amount, name: str) -> Fraction:
 
 def epsilon_amount(value: Amount, name: str = "epsilon") -> Fraction:
     """*value* as a positive exact fraction, of a size that noise can be drawn for."""
-    amount = exact(value, name)
+    if type(value) is Fraction and max(value.numerator.bit_length(), value.denominator.bit_length()) <= MOST_BITS:
+        amount = value
+    else:
+        amount = exact(value, name)
     if amount <= 0:
         raise AmountError(
             f"{name} is {show_amount(amount)}, but must be above 0",
@@ -93,7 +96,7 @@ def epsilon_amount(value: Amount, name: str = "epsilon") -> Fraction:
 
 def recordable(amount: Fraction, name: str, most_bits: int = RECORDED_BITS) -> Fraction:
     """*amount* if it can be written down; refuse it otherwise."""
-    if _bits(amount) > most_bits:
+    if max(amount.numerator.bit_length(), amount.denominator.bit_length()) > most_bits:
         raise AmountError(
             f"{name} is a fraction of more than {most_bits} bits",
             why="amounts are recorded exactly, and this one could not be written down",
@@ -104,7 +107,7 @@ def recordable(amount: Fraction, name: str, most_bits: int = RECORDED_BITS) -> F
 
 def recorded(total: Fraction, most_bits: int = RECORDED_BITS) -> Fraction:
     """*total* as it is recorded: itself, or where it is too long for that, rounded up."""
-    if _bits(total) <= most_bits:
+    if max(total.numerator.bit_length(), total.denominator.bit_length()) <= most_bits:
         return total
     return recordable(_rounded_up(total), "what is spent in all", most_bits)
 
@@ -117,8 +120,9 @@ def left_of(
     >>> left_of(Fraction(1), Fraction(1, 3)), left_of(Fraction(1), Fraction(1, 3**2584)) == 1 - Fraction(1, 3**2584)
     (Fraction(2, 3), True)
     """
-    left = promise - spent - held
-    if max(_bits(left), _bits(promise - held)) <= most_bits:
+    left, most = promise - spent - held, promise - held
+    longest = max(left.numerator.bit_length(), left.denominator.bit_length())
+    if max(longest, most.numerator.bit_length(), most.denominator.bit_length()) <= most_bits:
         return left
     return max(Fraction(0), -_rounded_up(held + _rounded_up(spent) - promise))
 
@@ -136,10 +140,6 @@ def too_long(site: str, left: Fraction, promise: Fraction) -> BudgetError:
 
 def _rounded_up(amount: Fraction) -> Fraction:
     return Fraction(math.ceil(amount * STEPS_TO_ONE), STEPS_TO_ONE)
-
-
-def _bits(amount: Fraction) -> int:
-    return max(amount.numerator.bit_length(), amount.denominator.bit_length())
 
 
 def _example(name: str) -> str:

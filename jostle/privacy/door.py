@@ -24,13 +24,13 @@ import numpy as np
 from attrs import evolve, frozen
 
 from jostle.errors import MOST_WORDS, JostleError, ProbeError
+from jostle.privacy.amounts import epsilon_amount
 from jostle.privacy.chains import Refinable
-from jostle.privacy.fields import positive
 from jostle.privacy.room import QUESTIONS, Room, kept_back
 from jostle.tables.closed import Closed, Places
 from jostle.tables.schema import Schema
 
-__all__ = ["Facts", "Key", "Room", "admit", "ask", "look", "schema_of"]
+__all__ = ["Facts", "Key", "Room", "admit"]
 
 Answer = tuple[Any, BaseException | None]
 """An answer, or the error that the asker is to raise where no rows are in sight."""
@@ -69,15 +69,6 @@ def admit(room: Room) -> Key:
     return Key(partial(_enter, room), partial(_facts, room), lambda: room.public)
 
 
-def _enter(room: Room, question: str, *details: Any) -> Answer:
-    answer, error = _attempt(room, question, details)
-    if isinstance(answer, Room):
-        answer = admit(answer)
-    elif question in ("split", "portions") and error is None:
-        answer = tuple(map(admit, answer))
-    return answer, error
-
-
 def _facts(room: Room) -> Facts:
     ledger, unit = room.ledger, room.unit
     ledger.look_up()
@@ -102,11 +93,11 @@ def _taken(question: str, details: tuple[Any, ...], unit: int) -> list[Any]:
             kind.check(detail)
             taken.append(detail)
         else:
-            taken.append(kind(detail) / unit if kind is positive else kind(detail))
+            taken.append(kind(detail) / unit if kind is epsilon_amount else kind(detail))
     return taken
 
 
-def _attempt(room: Room, question: str, details: tuple[Any, ...]) -> Answer:
+def _enter(room: Room, question: str, *details: Any) -> Answer:
     try:
         taken = _taken(question, details, room.unit)
         if question not in {"charges", "settle"}:  # what was spent can be looked up, and settled, in any state
@@ -114,7 +105,12 @@ def _attempt(room: Room, question: str, details: tuple[Any, ...]) -> Answer:
         # Whatever numbers do in there, it raises and warns of nothing: the caller may have asked numpy for that.
         with np.errstate(all="ignore"):
             answer = getattr(room, question)(*taken)
-        return evolve(answer, epsilon=answer.epsilon * room.unit) if type(answer) is Refinable else answer, None
+        if isinstance(answer, Room):
+            answer = admit(answer)
+        elif question in {"split", "portions"}:
+            answer = tuple(map(admit, answer))
+        elif type(answer) is Refinable:
+            answer = evolve(answer, epsilon=answer.epsilon * room.unit)
     except JostleError as error:
         return None, error.anew()  # this one's traceback leads to the rows
     except KeyboardInterrupt:
@@ -126,18 +122,4 @@ def _attempt(room: Room, question: str, details: tuple[Any, ...]) -> Answer:
             return None, kept_back(question)
         # As text, since frames lead on to those of whoever asked; of a long one its end, which says what it came to.
         return None, ProbeError(f"{question} failed inside the probe", why=traceback.format_exc()[-MOST_WORDS:])
-
-
-def ask(key: Key, question: str, *details: object) -> Answer:
-    """The answer, or the error that the asker is to raise where no rows are in sight."""
-    return key.enter(question, *details)
-
-
-def look(key: Key) -> Facts:
-    """The facts that may be known of a room without asking the rows."""
-    return key.look_in()
-
-
-def schema_of(key: Key) -> Schema:
-    """The public facts about a room's table, without adding up what was spent."""
-    return key.look_up()
+    return answer, None

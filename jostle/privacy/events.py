@@ -12,7 +12,8 @@ from itertools import pairwise
 from attrs import evolve, field, frozen
 
 from jostle.errors import EventError
-from jostle.privacy.fields import TYPES, fraction, fractions, positive
+from jostle.privacy.amounts import epsilon_amount
+from jostle.privacy.fields import TYPES, fraction, fractions
 from jostle.tables.closed import Closed
 from jostle.tables.fields import Component, Components, Within, listed, whole
 from jostle.tables.schema import Neighbours
@@ -36,7 +37,7 @@ EVENTS_INSIDE = Components(base=Event, what="an event", error=EventError)
 class Laplace(Event):
     """Exact discrete Laplace noise, of scale sensitivity / epsilon, on all numbers of one tally."""
 
-    epsilon: Fraction = field(converter=positive)
+    epsilon: Fraction = field(converter=epsilon_amount)
 
 
 @frozen
@@ -56,21 +57,21 @@ class Refined(Event):
 class PermuteAndFlip(Event):
     """One pick by permute-and-flip."""
 
-    epsilon: Fraction = field(converter=positive)
+    epsilon: Fraction = field(converter=epsilon_amount)
 
 
 @frozen
 class AboveThreshold(Event):
     """One run of the sparse vector: which of many scores pass a noisy threshold, up to a number of them."""
 
-    epsilon: Fraction = field(converter=positive)
+    epsilon: Fraction = field(converter=epsilon_amount)
 
 
 @frozen
 class Allotment(Event):
     """A budget set aside for a part of the work; what of it was not used is spent all the same."""
 
-    epsilon: Fraction = field(converter=positive)
+    epsilon: Fraction = field(converter=epsilon_amount)
 
 
 @frozen
@@ -79,7 +80,7 @@ class Reserved(Event):
 
     events: tuple[Event, ...] = field(converter=listed, validator=EVENTS_INSIDE)
     """What it was spent on, on the same rows."""
-    at_most: Fraction = field(converter=positive)
+    at_most: Fraction = field(converter=epsilon_amount)
 
 
 @frozen

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from jostle.errors import ProbeError
 from jostle.privacy.tails import (
-    beyond_two,
+    NEGLIGIBLE,
     bisected,
     combined_reach,
     count_from,
@@ -44,7 +44,6 @@ from jostle.tables.schema import Schema, may_be_blank
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Truths = NDArray[np.bool_]
 
 PARTITIONS = Closed(
     "kernel of which it can be told what is known",
@@ -155,12 +154,14 @@ def measured(
     return tuple(found)
 
 
-def look_at(measurements: Iterable[Measurement], kernel: Counts | Regions, schema: Schema) -> tuple[Look | None, ...]:
+def look_at(measurements: Sequence[Measurement], kernel: Counts | Regions, schema: Schema) -> tuple[Look | None, ...]:
     """What measurements tell of each group, or level, of a kernel: their mean, weighted by 1 / variance.
 
     Each measurement tells of one alone, the last that it refines: so what is told of several, coarse ones first, is as
     independent as if each had been bought by itself.
     """
+    if not measurements:
+        return (None,) * len(kernel.groups if isinstance(kernel, Counts) else kernel.starts)
     parts = _one_by_one(kernel)
     found: list[list[Look]] = [[] for _ in parts]
     for each in measurements:
@@ -255,6 +256,10 @@ class Evidence(ABC):
     @abstractmethod
     def own(self, miss: float) -> Ends:
         """Where the table's statistic lies, but for this chance."""
+
+    def own_and_scale(self, miss: float) -> tuple[Ends, float]:
+        """Both at once, where that is less work."""
+        return self.own(miss), self.scale
 
     @abstractmethod
     def population(self, miss: float) -> Ends:
@@ -359,12 +364,18 @@ class MeanEvidence(Evidence):
 
     def own(self, miss: float) -> Ends:
         """Numbers that could be the mean."""
-        low, high = self._places(miss)
+        ((low, high),) = self._places(miss)
         return self._number(low), self._number(high)
+
+    def own_and_scale(self, miss: float) -> tuple[Ends, float]:
+        """Both at once: the work is in finding places, of whatever chance."""
+        (low, high), (least, most) = self._places(miss, USUAL_MISS)
+        start, width = float(self.low), float(self.high - self.low)
+        return (start + low * width, start + high * width), ((start + most * width) - (start + least * width)) / 2
 
     def population(self, miss: float) -> Ends:
         """Numbers that could be the mean of what rows were drawn from."""
-        low, high = self._places(miss * FOR_NOISE)
+        ((low, high),) = self._places(miss * FOR_NOISE)
         far = 0.0 if self.known else combined_reach([1, 1], float(self.noise), 2 * miss * FOR_ROWS)
         rows = max(0.0, (self.from_low + self.from_high - far) / self.most)
         each = miss * (1 - FOR_NOISE - FOR_ROWS) / 2
@@ -381,16 +392,23 @@ class MeanEvidence(Evidence):
     def _number(self, place: float) -> float:
         return float(self.low) + place * float(self.high - self.low)
 
-    def _places(self, miss: float) -> Ends:
+    def _places(self, *misses: float) -> list[Ends]:
         scale = float(self.noise)
 
-        def beyond(place: Floats) -> Truths:
+        def chance(place: Floats) -> Floats:
             apart = np.abs((1 - place) * self.from_low - place * self.from_high) - 0.5
             if self.known:
-                return apart > scale * -math.log(miss)
-            return beyond_two(np.maximum(place, 1 - place), np.minimum(place, 1 - place), apart / scale) < miss
+                return np.exp(-apart / scale)
+            # P(|aX + bY| > t) for independent Laplace noise X, Y of scale 1, a >= b >= 0.
+            wide, narrow = np.maximum(place, 1 - place), np.minimum(place, 1 - place)
+            alike, t = wide - narrow < 1e-6 * wide, np.maximum(apart / scale, 0)
+            square = np.where(alike, 1.0, wide * wide - narrow * narrow)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                lesser = np.where(narrow > NEGLIGIBLE, narrow * narrow * np.exp(-t / narrow), 0.0)
+            far = np.exp(-t / wide)
+            return np.where(alike, (1 + t / (2 * wide)) * far, (wide * wide * far - lesser) / square)
 
-        return ends_around(self._place, (0.0, 1.0), beyond)
+        return ends_around(self._place, (0.0, 1.0), chance, misses)
 
 
 @frozen

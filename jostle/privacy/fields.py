@@ -60,11 +60,6 @@ def fractions(values: Iterable[Amount]) -> tuple[Fraction, ...]:
     return tuple(map(fraction, listed(values)))
 
 
-def positive(value: Amount) -> Fraction:
-    """Read an exact number above 0: an epsilon."""
-    return epsilon_amount(value)
-
-
 def label_conditions(values: Iterable[tuple[str, Iterable[str | int]]]) -> tuple[Condition, ...]:
     """Read columns with the values or codes that rows must have."""
     return tuple((name(column), tuple(map(_label, listed(labels)))) for column, labels in of_several(values, 2))
@@ -88,7 +83,7 @@ TYPES: Mapping[Callable[..., object], type | None] = MappingProxyType(
         **TABLE_TYPES,
         fraction: None,
         fractions: None,
-        positive: None,
+        epsilon_amount: None,
         public_number: None,
         label_conditions: None,
         coarsenings: None,

@@ -31,6 +31,8 @@ from jostle.tables.schema import Neighbours
 
 __all__ = ["Charge", "Ledger", "Payer"]
 
+NOTHING = Fraction(0)
+
 
 class Payer(Protocol):
     """Whoever a ledger passes its charges on to: a ledger above it, or a vault."""
@@ -90,7 +92,8 @@ class Ledger:
         """By how much a payer's promise was raised since."""
         self._grows = grows
         """Whether that may be spent here."""
-        self._promise = promise
+        self.promise = promise
+        """The bound fixed before the run, or raised since by the data's owner; None for an odometer."""
         self.neighbours: Neighbours = neighbours
         self._payer = payer
         # One for a whole tree of ledgers: a charge to a part and to all above it is a single step.
@@ -101,7 +104,8 @@ class Ledger:
         """What pays for all of it, before anything is paid out of it; None once that is done."""
         self.unit = unit
         """What an amount here is multiplied by for those who read of it: rows of a person, where they count persons."""
-        self._spent = Fraction(0)
+        self.spent = Fraction(0)
+        """The budget spent so far."""
         self._reserved: list[_Reservation] = []
         """What is held back and not settled."""
         self._items: list[Charge | _Group | _Reservation] = []
@@ -109,19 +113,11 @@ class Ledger:
         """Whether it was a reservation's, and that is over."""
 
     @property
-    def promise(self) -> Fraction | None:
-        """The bound fixed before the run, or raised since by the data's owner; None for an odometer."""
-        return self._promise
-
-    @property
-    def spent(self) -> Fraction:
-        """The budget spent so far."""
-        return self._spent
-
-    @property
     def left(self) -> Fraction | None:
         """The budget that may still be spent; None for an odometer."""
-        return None if self._promise is None else left_of(self._promise, self._spent, self._held, self._most_bits)
+        if self.promise is None:
+            return None
+        return left_of(self.promise, self.spent, self._held if self._reserved else NOTHING, self._most_bits)
 
     @property
     def _held(self) -> Fraction:
@@ -130,7 +126,7 @@ class Ledger:
         It is added up anew each time, and not kept as a sum: an interrupt, or two who settle at once, could leave a sum
         below what is held, or below 0, and more could then be spent than was promised.
         """
-        return sum((each.rest for each in self._reserved), Fraction(0)) if self._reserved else Fraction(0)
+        return sum((each.rest for each in self._reserved), NOTHING)
 
     @property
     def charges(self) -> tuple[Charge, ...]:
@@ -158,7 +154,8 @@ class Ledger:
 
     def enter(self, event: Event, site: str) -> Charge:
         """Charge an event as `charge` does; return the line itself, which is for nobody outside the room."""
-        kept = self._line(event, site)
+        cost = recordable(price(event, self.neighbours), f"what {site} asks for", self._most_bits)
+        kept = Charge(site, event, cost)
         with self._turn:
             self.pay(kept.epsilon, site)
             self._items.append(kept)
@@ -169,7 +166,8 @@ class Ledger:
 
         Refuse a line of another ledger: what was begun on one budget is not carried on on another.
         """
-        kept = self._line(event, line.site)
+        cost = recordable(price(event, self.neighbours), f"what {line.site} asks for", self._most_bits)
+        kept = Charge(line.site, event, cost)
         with self._turn:
             place = next((place for place in reversed(range(len(self._items))) if self._items[place] is line), None)
             if place is None:
@@ -182,19 +180,16 @@ class Ledger:
             self._items[place] = kept
         return kept
 
-    def _line(self, event: Event, site: str) -> Charge:
-        cost = price(event, self.neighbours)
-        return Charge(site, event, recordable(cost, f"what {site} asks for", self._most_bits))
-
     def pay(self, amount: Fraction, site: str, *, held: Fraction = Fraction(0)) -> None:
         """Pass an amount on to the payer and count it as spent. Of what is held back, *held* is for this."""
         with self._turn:
             after = self._check(amount, site, held)
-            self.open()
+            if self._opening is not None:
+                self.open()
             if self._payer is not None:
                 # What is rounded up here is paid there: no account above has less.
-                self._payer.pay(after - self._spent, site)
-            self._spent = after
+                self._payer.pay(after - self.spent, site)
+            self.spent = after
 
     def allot(self, epsilon: Fraction, site: str) -> Ledger:
         """Set a budget aside, spent here at once and whole; return the ledger that may use it."""
@@ -240,7 +235,7 @@ class Ledger:
                     "nothing is reserved here", why="a reservation is settled once", fix="db.reserve(epsilon)"
                 )
             self._settled = True
-            self._promise = self._spent  # before it is let go: whoever is interrupted here spends no more
+            self.promise = self.spent  # before it is let go: whoever is interrupted here spends no more
             held.close()
         return held.above
 
@@ -254,7 +249,7 @@ class Ledger:
     def look_up(self) -> None:
         """Take in what the data's owner has raised the promise by."""
         if self._grows and self._raised is not None and self._opened is not None:
-            self._promise = self._opened + self._raised()
+            self.promise = self._opened + self._raised()
 
     def _check(self, amount: Fraction, site: str, held: Fraction = Fraction(0)) -> Fraction:
         """What is spent with this in all, as it is recorded; refuse what would pass the promise."""
@@ -264,14 +259,14 @@ class Ledger:
                 why="what is spent is never given back",
                 requested=amount * self.unit,
             )
-        exact, kept = self._spent + amount, self._held - held
+        exact, kept = self.spent + amount, self._held - held if self._reserved else -held
         after = recorded(exact, self._most_bits)
-        if self._promise is not None and after + kept > self._promise:
+        if self.promise is not None and after + kept > self.promise:
             self.look_up()
-        if self._promise is not None and after + kept > self._promise:
-            left = left_of(self._promise, self._spent, kept, self._most_bits) * self.unit
-            promise, asked = self._promise * self.unit, amount * self.unit
-            if exact + kept <= self._promise:
+        if self.promise is not None and after + kept > self.promise:
+            left = left_of(self.promise, self.spent, kept, self._most_bits) * self.unit
+            promise, asked = self.promise * self.unit, amount * self.unit
+            if exact + kept <= self.promise:
                 raise too_long(site, left, promise)
             raise BudgetError(
                 f"{site} asks for epsilon {show_amount(asked)}, but {show_amount(left)} is left",

@@ -105,7 +105,7 @@ class _Single(Measured):
     @property
     def said(self) -> str:
         """It in words: how far it may be off, and how surely."""
-        return f"{_give_or_take(self.value, self.interval(), self.scale)} ({LEVEL:.0%})"
+        return f"{_give_or_take(self.value, *self.evidence.own_and_scale(1 - LEVEL))} ({LEVEL:.0%})"
 
     def __repr__(self) -> str:
         return self.said

@@ -108,27 +108,24 @@ class Inversion:
         outcomes = np.empty(count, dtype=np.int64)
         for start in range(0, count, CHUNK):
             part = outcomes[start : start + CHUNK]
-            words = source.words(len(part), self.first_bits)
-            if len(part) < SMALL_DRAW:
-                part[:] = self._second_look(source, words)
+            first = source.words(len(part), self.first_bits)
+            undecided: slice | NDArray[np.intp] = slice(None)
+            if len(part) >= SMALL_DRAW:
+                part[:] = self._first_words().take(first)
+                undecided = np.flatnonzero(part == UNDECIDED)
+                first = first[undecided]
+            if not len(first):
                 continue
-            found = self._first_words().take(words)
-            part[:] = found
-            undecided = np.flatnonzero(found == UNDECIDED)
-            if undecided.size:
-                part[undecided] = self._second_look(source, words[undecided])
+            more = self.word_bits - self.first_bits
+            words = first.astype(np.uint64) << np.uint64(more)
+            words |= source.words(len(first), more)
+            lows, highs = self._edges or self._second_edges()
+            reached = highs.searchsorted(words, side="right")
+            possible = lows.searchsorted(words, side="right")
+            for index in np.flatnonzero(reached != possible):
+                reached[index] = self._read_on(source, int(words[index]))
+            part[undecided] = reached
         return outcomes
-
-    def _second_look(self, source: BitSource, first: Words) -> NDArray[np.int64]:
-        more = self.word_bits - self.first_bits
-        words = first.astype(np.uint64) << np.uint64(more)
-        words |= source.words(len(first), more)
-        lows, highs = self._edges or self._second_edges()
-        reached = highs.searchsorted(words, side="right")
-        possible = lows.searchsorted(words, side="right")
-        for index in np.flatnonzero(reached != possible):
-            reached[index] = self._read_on(source, int(words[index]))
-        return reached
 
     def _read_on(self, source: BitSource, word: int) -> int:
         bits = self.word_bits
@@ -264,35 +261,37 @@ BATCH = 1 << 20
 """Successes looked for at a time, so that what is needed beside the answer stays small."""
 
 
-@frozen
-class SystemBits:
-    """Bits from the operating system's generator."""
+class OfBytes:
+    """Bits that come in bytes."""
+
+    __slots__ = ()
+    read: Callable[[int], bytes]
+    """What gives so many bytes."""
 
     def words(self, count: int, bits: int) -> Words:
         """*count* uniform whole numbers below 2**bits."""
-        return _words(os.urandom, count, bits)
+        width = 8 if bits <= 8 else 16 if bits <= 16 else 32 if bits <= 32 else 64
+        words: Words = np.frombuffer(self.read(count * width // 8), dtype=f"<u{width // 8}")
+        return words if bits == width else words >> words.dtype.type(width - bits)
 
 
 @frozen
-class SeededBits:
+class SystemBits(OfBytes):
+    """Bits from the operating system's generator."""
+
+    read = staticmethod(os.urandom)
+
+
+@frozen
+class SeededBits(OfBytes):
     """Reproducible bits, for rehearsals on public data only."""
 
     seed: int
-    _generator: np.random.Generator = field(init=False, repr=False, eq=False)
+    read: Callable[[int], bytes] = field(init=False, repr=False, eq=False)
 
-    @_generator.default
-    def _make_generator(self) -> np.random.Generator:
-        return np.random.Generator(np.random.PCG64(self.seed))
-
-    def words(self, count: int, bits: int) -> Words:
-        """*count* uniform whole numbers below 2**bits."""
-        return _words(self._generator.bytes, count, bits)
-
-
-def _words(read: Callable[[int], bytes], count: int, bits: int) -> Words:
-    width = 8 if bits <= 8 else 16 if bits <= 16 else 32 if bits <= 32 else 64
-    words: Words = np.frombuffer(read(count * width // 8), dtype=f"<u{width // 8}")
-    return words if bits == width else words >> words.dtype.type(width - bits)
+    @read.default
+    def _make_generator(self) -> Callable[[int], bytes]:
+        return np.random.Generator(np.random.PCG64(self.seed)).bytes
 
 
 @frozen
@@ -470,7 +469,7 @@ def discrete_laplace(scale: Amount, size: int) -> NDArray[np.int64]:
 
 
 def _checked_scale(scale: Amount) -> Fraction:
-    exact_scale = exact(scale, "scale")
+    exact_scale = scale if isinstance(scale, Fraction) else exact(scale, "scale")
     if not 0 < exact_scale <= LARGEST_SCALE:
         raise NoiseError(f"scale is {show_amount(exact_scale)}, but must be above 0 and at most 2**52")
     return exact_scale

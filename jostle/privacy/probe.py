@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from jostle.errors import ExpressionError, JostleError, ProbeError, shown
 from jostle.given import PRICE, called_as, given_flag
+from jostle.handed import handed_up
 from jostle.privacy import statistics
 from jostle.privacy.account import about
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
 from jostle.privacy.chains import Refinable
-from jostle.privacy.door import Key, ask, look, schema_of
+from jostle.privacy.door import Key
 from jostle.privacy.evidence import Look
 from jostle.privacy.expressions import NODES, known_of
 from jostle.privacy.imitations import Imitation
@@ -51,10 +52,10 @@ class Probe:
 
     __slots__ = ("__weakref__", "_key", "_schema", "_unit")
 
-    def __init__(self, key: Key) -> None:
+    def __init__(self, key: Key, schema: Schema | None = None, unit: int | None = None) -> None:
         self._key = key
-        self._schema: Schema | None = None
-        self._unit: int | None = None
+        self._schema = schema
+        self._unit = unit
 
     # Public facts
 
@@ -62,7 +63,7 @@ class Probe:
     def schema(self) -> Schema:
         """The public facts about the table."""
         if self._schema is None:
-            self._schema = schema_of(self._key)
+            self._schema = self._key.look_up()
         return self._schema
 
     @property
@@ -71,7 +72,7 @@ class Probe:
 
         What was released counts as known where noise moves it by a twentieth at most.
         """
-        return look(self._key).rows
+        return self._key.look_in().rows
 
     @property
     def neighbours(self) -> Neighbours:
@@ -82,28 +83,28 @@ class Probe:
     def unit(self) -> int:
         """How many rows of a person each epsilon here is for: 1 where rows are protected, and always for an Option."""
         if self._unit is None:
-            self._unit = look(self._key).unit
+            self._unit = self._key.look_in().unit
         return self._unit
 
     @property
     def divided(self) -> bool:
         """Whether it is a part of the table, or in one, where a person may be in several."""
-        return look(self._key).divided
+        return self._key.look_in().divided
 
     @property
     def promise(self) -> Fraction | None:
         """The budget fixed beforehand; None for a part, which spends from that of the whole."""
-        return look(self._key).promise
+        return self._key.look_in().promise
 
     @property
     def spent(self) -> Fraction:
         """The budget spent through this probe."""
-        return look(self._key).spent
+        return self._key.look_in().spent
 
     @property
     def left(self) -> Fraction | None:
         """The budget that may still be spent; None for a part."""
-        return look(self._key).left
+        return self._key.look_in().left
 
     @property
     def charges(self) -> tuple[Charge, ...]:
@@ -111,13 +112,17 @@ class Probe:
         charges: tuple[Charge, ...] = self._ask("charges")
         return charges
 
-    def known(self, kernel: Counts | Regions) -> tuple[Look | None, ...]:
+    def known(self, kernel: Counts | Regions, *, so_far: bool = False) -> tuple[Look | None, ...]:
         """What was released before this allotment of each group, or level, of a kernel: it costs nothing.
 
         An Option asks this before it buys. What it buys itself is not in it, nor what other allotments bought. Each
         answer counts for one group alone, the last that it refines; of groups that none refines, nothing is known.
+
+        Args:
+            kernel: what is counted.
+            so_far: whether what was bought in this allotment counts as well, as it does in one that is made of it.
         """
-        known: tuple[Look | None, ...] = self._ask("known", kernel)
+        known: tuple[Look | None, ...] = self._ask("known", kernel, so_far)
         return known
 
     # Questions
@@ -170,7 +175,7 @@ class Probe:
             epsilon: what it costs, as it is written: 0.1, "1/3".
             site: its name in the trace.
         """
-        answer: MeasuredNumber = statistics.answered("sums", self, (column,), epsilon, site)
+        answer: MeasuredNumber = handed_up("statistics")("sums", self, (column,), epsilon, site)
         return answer
 
     @called_as('db.mean("age", epsilon=0.1)', why=PRICE)
@@ -182,7 +187,7 @@ class Probe:
             epsilon: what it costs, as it is written: 0.1, "1/3".
             site: its name in the trace.
         """
-        answer: MeasuredNumber = statistics.answered("means", self, (column,), epsilon, site)
+        answer: MeasuredNumber = handed_up("statistics")("means", self, (column,), epsilon, site)
         return answer
 
     @called_as('db.variance("age", epsilon=0.1)', why=PRICE)
@@ -194,7 +199,7 @@ class Probe:
             epsilon: what it costs, as it is written: 0.1, "1/3".
             site: its name in the trace.
         """
-        answer: MeasuredNumber = statistics.answered("variances", self, (column,), epsilon, site)
+        answer: MeasuredNumber = handed_up("statistics")("variances", self, (column,), epsilon, site)
         return answer
 
     @called_as('db.quantile("age", 0.9, epsilon=0.1)', why=PRICE)
@@ -221,11 +226,11 @@ class Probe:
             epsilon: what all of them cost, as it is written: 0.1, "1/3".
             site: its name in the trace.
         """
-        answer: MeasuredNumbers = statistics.answered("quantiles", self, (column, shares), epsilon, site)
+        answer: MeasuredNumbers = handed_up("statistics")("quantiles", self, (column, shares), epsilon, site)
         return answer
 
     def _quantile(self, column: str, share: Amount, epsilon: Amount, site: str) -> MeasuredNumber:
-        answer: MeasuredNumber = statistics.answered("quantiles", self, (column, (share,)), epsilon, site)[0]
+        answer: MeasuredNumber = handed_up("statistics")("quantiles", self, (column, (share,)), epsilon, site)[0]
         return answer
 
     @called_as('db.median("age", epsilon=0.1)', why=PRICE)
@@ -284,7 +289,7 @@ class Probe:
             epsilon: what it costs, as it is written: 0.1, "1/3".
             site: its name in the trace.
         """
-        answer: NDArray[np.int64] = self.perform(AddNoise(kernel), epsilon, site=site)
+        answer: NDArray[np.int64] = self._ask("perform", AddNoise(kernel), epsilon_amount(epsilon), site)
         return answer
 
     def measure_refinable(self, kernel: DenseKernel, epsilon: Amount, *, site: str = "measure") -> Refinable:
@@ -461,7 +466,8 @@ class Probe:
             settles: whether it is reserved.
             of_rows: whether it is so; else they are for what they are for here.
         """
-        return Probe(self._ask("hand", epsilon_amount(epsilon), site, settles, of_rows))
+        key = self._ask("hand", epsilon_amount(epsilon), site, settles, of_rows)
+        return Probe(key, self._schema, 1 if of_rows else self._unit)
 
     def settle(self) -> None:
         """End what was reserved: what was not spent is free again, and this probe spends no more."""
@@ -538,7 +544,7 @@ class Probe:
         return answer
 
     def _ask(self, question: str, *details: object) -> Any:
-        answer, error = ask(self._key, question, *details)
+        answer, error = self._key.enter(question, *details)
         if error is not None:
             raise error
         return answer
@@ -555,7 +561,7 @@ class Probe:
         return tuple(codes)
 
     def __repr__(self) -> str:
-        facts = look(self._key)
+        facts = self._key.look_in()
         budget = "" if facts.promise is None else f" of {show_amount(facts.promise)}"
         # What an Option is handed counts rows, of which each person has one there or more.
         most = facts.schema.rows_per_person

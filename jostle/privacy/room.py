@@ -15,11 +15,10 @@ from attrs import Factory, evolve, field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import BudgetError, JostleError, ProbeError, VaultError
-from jostle.privacy.amounts import INSIDE_BITS, recorded
+from jostle.privacy.amounts import INSIDE_BITS, epsilon_amount, recorded
 from jostle.privacy.chains import Answered, Chain, Chains, Refinable
 from jostle.privacy.events import Allotment, Reserved, price
 from jostle.privacy.evidence import PARTITIONS, Look, Measurement, known_rows, look_at
-from jostle.privacy.fields import positive
 from jostle.privacy.imitations import IMITATIONS, Imitation
 from jostle.privacy.ledger import Charge, Ledger
 from jostle.privacy.mechanism_list import MECHANISMS
@@ -43,6 +42,8 @@ __all__ = ["QUESTIONS", "Room", "kept_back"]
 
 MOST_PORTIONS = 1000
 KEYS = 2**62
+MOST_KNOWN = 4096
+"""Measurements of an allotment that are looked at to tell what is known: the last ones."""
 
 Result = TypeVar("Result")
 Asked = Closed | Places | Callable[[Any], object]
@@ -58,23 +59,23 @@ NOTES = Closed(
 
 QUESTIONS: Mapping[str, tuple[Asked, ...]] = MappingProxyType(
     {
-        "perform": (MECHANISMS, positive, text),
-        "begin": (MECHANISMS, positive, text),
-        "refine": (whole, positive, text),
-        "select": (SELECTIONS, positive, text),
-        "allot": (positive, text),
-        "earmark": (positive, text),
+        "perform": (MECHANISMS, epsilon_amount, text),
+        "begin": (MECHANISMS, epsilon_amount, text),
+        "refine": (whole, epsilon_amount, text),
+        "select": (SELECTIONS, epsilon_amount, text),
+        "allot": (epsilon_amount, text),
+        "earmark": (epsilon_amount, text),
         "open": (),
-        "reserve": (positive, text),
+        "reserve": (epsilon_amount, text),
         "settle": (),
-        "hand": (positive, text, truth, truth),
-        "bounded": (whole, positive, text),
+        "hand": (epsilon_amount, text, truth, truth),
+        "bounded": (whole, epsilon_amount, text),
         "narrowed": (name, wholes),
         "split": (name,),
         "portions": (whole,),
-        "known": (PARTITIONS,),
+        "known": (PARTITIONS, truth),
         "only": (names,),
-        "imitate": (IMITATIONS, positive, text),
+        "imitate": (IMITATIONS, epsilon_amount, text),
         "below": (whole, whole),
         "shuffled": (whole,),
         "charges": (),
@@ -141,7 +142,9 @@ class Room:
     @property
     def rows(self) -> int | None:
         """Number of rows, if those who ask know it: it is declared, or was released before, of those with a label."""
-        return known_rows(self.before, self.schema.label) if self.declared is None else self.declared
+        if self.declared is not None or not self.before:
+            return self.declared
+        return known_rows(self.before, self.source.schema.label)
 
     def check_open(self) -> None:
         """Refuse every question from now on, where one more could give away something for nothing."""
@@ -157,11 +160,13 @@ class Room:
                 why="what goes wrong may depend on the rows, and would be an answer without noise",
                 fix="find the reason with jostle.rehearse, on public data, and open the table again",
             )
-        self.trace.check()
+        if self.trace.failure is not None:
+            self.trace.check()
 
     def site(self, name: str) -> str:
         """A name with the path of allotments and parts before it, as it may stand on a screen and in a vault."""
-        return f"{self.path}/{visible(name)}" if self.path else visible(name)
+        shown = name if name.isprintable() else visible(name)
+        return f"{self.path}/{shown}" if self.path else shown
 
     def perform(self, mechanism: Mechanism, epsilon: Fraction, site: str) -> Any:
         """A mechanism's answer: check, charge, tally, release, note, in this order."""
@@ -189,7 +194,7 @@ class Room:
             for each in chain.scales(epsilon):
                 check_scale(each)
             more = epsilon - chain.levels[-1]
-            line = self._spend(lambda: self.ledger.extend(chain.line, event, site), site, type(event).__name__, more)
+            line = self._spend(partial(self.ledger.extend, chain.line, event, site), site, type(event).__name__, more)
         except JostleError as refusal:
             self.chains.put_back(number, chain)
             if isinstance(refusal, BudgetError):
@@ -205,7 +210,7 @@ class Room:
 
     def _answer(self, mechanism: Mechanism, epsilon: Fraction, site: str) -> Answered:
         """A mechanism's answer, the tally that it was made from, and the line in the ledger."""
-        schema = self.schema
+        schema = self.source.schema
         kernel = mechanism.kernel(schema)
         if isinstance(kernel, OfPersons) and kernel.once and self.divided:
             raise ProbeError(
@@ -220,13 +225,14 @@ class Room:
             check_scale(each)
         site = self.site(site)
         self.source.ready()
-        line = self._spend(lambda: self.ledger.enter(event, site), site, type(event).__name__, epsilon)
-        answer, released, tally = self._release(mechanism, epsilon)
+        line = self._spend(partial(self.ledger.enter, event, site), site, type(event).__name__, epsilon)
+        answer, released, tally = self._among_rows("perform", partial(self._release, mechanism, epsilon))
         unit = answer.unit if isinstance(answer, NoisyNumbers) else None
         numbers = shortened(released)
         self.trace.add(Released(site, type(mechanism).__name__, scale, released.size, numbers, unit), released)
         told = mechanism.measured(answer, schema, epsilon)
         self.released.extend(told)
+        del self.released[:-MOST_KNOWN]  # of a session that a server holds for months, say
         return Answered(answer, tally, told, line)
 
     def select(self, selection: Selection[Any], epsilon: Fraction, site: str) -> Any:
@@ -236,10 +242,10 @@ class Room:
         event, site = selection.event(each), self.site(site)
         cost = price(event, self.ledger.neighbours)
         self.source.ready()
-        self._spend(lambda: self.ledger.charge(event, site), site, type(event).__name__, cost)
+        self._spend(partial(self.ledger.enter, event, site), site, type(event).__name__, cost)
         failed = False
         # Candidates are alike: all know what was released before the first of them, and nothing of each other.
-        before = self._released_so_far()
+        before = (*self.before, *self.released)
         try:
             run = partial(self._run, selection, each, site, before)
             best, seen = best_of(selection.stopping, self.noise, run)
@@ -284,18 +290,15 @@ class Room:
     def _tally(self, kernel: Kernel) -> Partial:
         """A tally of the rows, of a kernel's cells."""
         tally = self.source.tally(kernel, self.where)
-        check_tally(tally, kernel, kernel.cells(self.schema))
+        check_tally(tally, kernel, kernel.cells(self.source.schema))
         return tally
 
     def _release(self, mechanism: Mechanism, epsilon: Fraction) -> tuple[Any, NDArray[np.int64], Any]:
         """A mechanism's answer, the numbers in it, and what it was made from."""
-
-        def release() -> tuple[Any, NDArray[np.int64], Any]:
-            found = mechanism.collect(self._tally, self.schema)
-            answer = mechanism.release(found, self.schema, epsilon, self.noise)
-            return answer, mechanism.shown(answer), found
-
-        return self._among_rows("perform", release)
+        schema = self.source.schema
+        found = mechanism.collect(self._tally, schema)
+        answer = mechanism.release(found, schema, epsilon, self.noise)
+        return answer, mechanism.shown(answer), found
 
     def _among_rows(self, question: str, work: Callable[[], Result]) -> Result:
         """The result of work on rows; if anything goes wrong there, close a private room, and say no more of it."""
@@ -315,18 +318,17 @@ class Room:
     def allot(self, epsilon: Fraction, site: str) -> Room:
         """A room on the same rows with a budget of its own, spent here at once."""
         site = self.site(site)
-        ledger = self._spend(lambda: self.ledger.allot(epsilon, site), site, "Allotment", epsilon)
-        return evolve(self, ledger=ledger, path=site, before=self._released_so_far(), released=[])
+        ledger = self._spend(partial(self.ledger.allot, epsilon, site), site, "Allotment", epsilon)
+        return evolve(self, ledger=ledger, path=site, before=(*self.before, *self.released), released=[])
 
     def earmark(self, epsilon: Fraction, site: str, unit: int | None = None) -> Room:
         """A room as `allot` gives, whose budget is spent here, at once and whole, with the first charge inside."""
         site = self.site(site)
 
-        def opening() -> None:
-            self._spend(lambda: self.ledger.charge(Allotment(epsilon), site), site, Allotment.__name__, epsilon)
-
-        ledger = self._or_note(lambda: self.ledger.earmark(epsilon, site, opening, unit=unit), site)
-        return evolve(self, ledger=ledger, path=site, before=self._released_so_far(), released=[])
+        charge = partial(self.ledger.enter, Allotment(epsilon), site)
+        opening = partial(self._spend, charge, site, Allotment.__name__, epsilon)
+        ledger = self._or_note(partial(self.ledger.earmark, epsilon, site, opening, unit=unit), site)
+        return evolve(self, ledger=ledger, path=site, before=(*self.before, *self.released), released=[])
 
     def bounded(self, rows: int, epsilon: Fraction, site: str) -> Room:
         """A room on the same persons, of each of whom fewer rows are read, with a budget as `earmark` sets it aside.
@@ -358,14 +360,11 @@ class Room:
         """Spend what was earmarked, if nothing was asked that did."""
         self.ledger.open()
 
-    def _released_so_far(self) -> tuple[Measurement, ...]:
-        return (*self.before, *self.released)
-
     def reserve(self, epsilon: Fraction, site: str) -> Room:
         """A room on the same rows that may spend up to a budget, which is held back here until it settles."""
         site = self.site(site)
-        ledger = self._or_note(lambda: self.ledger.reserve(epsilon, site), site)
-        return evolve(self, ledger=ledger, path=site, before=self._released_so_far(), released=[])
+        ledger = self._or_note(partial(self.ledger.reserve, epsilon, site), site)
+        return evolve(self, ledger=ledger, path=site, before=(*self.before, *self.released), released=[])
 
     def hand(self, epsilon: Fraction, site: str, settles: bool, of_rows: bool) -> Room:  # noqa: FBT001 - as it is asked
         """A room as `earmark` or `reserve` gives, for an Option; *of_rows*, it counts what is said of a row."""
@@ -393,10 +392,11 @@ class Room:
             raise imitation.refusal()
         return self._answer(imitation, epsilon, site).answer
 
-    def known(self, kernel: Counts | Regions) -> tuple[Look | None, ...]:
-        """What was released before this allotment of each group, or level, of a kernel; nothing is asked."""
-        kernel.cells(self.schema)
-        return look_at(self.before, kernel, self.schema)
+    def known(self, kernel: Counts | Regions, so_far: bool) -> tuple[Look | None, ...]:  # noqa: FBT001 - as it is asked
+        """What was released before this allotment, or in it as well, of a kernel's groups or levels."""
+        schema = self.source.schema
+        kernel.cells(schema)
+        return look_at((*self.before, *self.released) if so_far else self.before, kernel, schema)
 
     def _spend(self, charge: Callable[[], Result], site: str, kind: str, epsilon: Fraction) -> Result:
         """Charge the ledger and all above it, and note it."""
@@ -406,7 +406,7 @@ class Room:
 
     def _charged(self, site: str, kind: str, epsilon: Fraction, ledger: Ledger) -> Charged:
         """The record of a charge, as people read it: what is said of persons, where these are protected."""
-        rows, left = self.persons_rows, ledger.left
+        rows, left = self.source.schema.rows_per_person or 1, ledger.left
         return Charged(site, kind, epsilon * rows, ledger.spent * rows, None if left is None else left * rows)
 
     def _or_note(self, charge: Callable[[], Result], site: str) -> Result:
@@ -419,7 +419,8 @@ class Room:
 
     def note(self, record: Chosen | Stated) -> None:
         """Leave a record of whoever asks in the trace. Nothing in here is looked at for it."""
-        self.trace.add(evolve(record, site=self.site(record.site)))
+        site = self.site(record.site)
+        self.trace.add(record if site == record.site else evolve(record, site=site))
 
     def narrowed(self, column: str, codes: tuple[int, ...]) -> Room:
         """A room with only the rows that have one of the codes."""

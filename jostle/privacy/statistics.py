@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 from numbers import Integral
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from jostle.errors import ProbeError, shown
-from jostle.handed import handed_up
 from jostle.privacy.amounts import Amount, epsilon_amount
 from jostle.privacy.chains import Refinable
 from jostle.privacy.evidence import CountEvidence
@@ -75,11 +74,6 @@ def _counted(db: Asks, kernel: DenseKernel, epsilon: Amount, site: str) -> Measu
 def persons(db: Asks, epsilon: Amount, site: str, *, more_than: int, once: bool) -> MeasuredCount:
     """How many persons there are, of those with more than so many rows."""
     return _counted(db, PersonCount(more_than=more_than, once=once), epsilon, site)
-
-
-def answered(what: str, db: Asks, asked: tuple[object, ...], epsilon: Amount, site: str) -> Any:
-    """A statistic that there are several ways to: what chooses among them lies above, and was named by the package."""
-    return handed_up("statistics")(what, db, asked, epsilon, site)
 
 
 def histogram(db: Asks, columns: Iterable[str | Iterable[str]], epsilon: Amount, site: str) -> MeasuredCells:

@@ -24,7 +24,6 @@ FINEST = 40
 PARTS, ROUNDS = np.arange(1, 1025) / 1024, 3
 """Of a search among many places at once: to a thousand-millionth."""
 Floats = NDArray[np.float64]
-Truths = NDArray[np.bool_]
 NEGLIGIBLE = 1e-9
 FREQUENCIES = 4000
 HIGHEST_FREQUENCY = 60
@@ -83,29 +82,23 @@ def bisected(holds: Callable[[float], bool], low: float, high: float) -> float:
     return high
 
 
-def ends_around(here: float, ends: tuple[float, float], beyond: Callable[[Floats], Truths]) -> tuple[float, float]:
-    """From a place towards each end, where a condition on many places begins to hold; an end where it does not."""
-    near, far = np.full(2, here), np.array(ends, dtype=np.float64)
-    both, nowhere = np.arange(2), np.zeros(2, dtype=np.bool_)
+def ends_around(
+    here: float, ends: tuple[float, float], chance: Callable[[Floats], Floats], misses: Sequence[float]
+) -> list[tuple[float, float]]:
+    """From a place towards each end, where the chance at it falls below each of these; an end where it does not."""
+    ways = len(misses)
+    last, least = np.repeat(np.array(ends, dtype=np.float64), ways), np.tile(misses, 2)[:, None]
+    near, far = np.full(2 * ways, here), last
+    each, nowhere = np.arange(2 * ways), np.zeros(2 * ways, dtype=np.bool_)
     for _ in range(ROUNDS):
         places = near[:, None] + (far - near)[:, None] * PARTS
         places[:, -1] = far
-        holds = beyond(places)
+        holds = chance(places) < least
         nowhere |= ~holds[:, -1]
         first = holds.argmax(axis=1)
-        near, far = np.where(first > 0, places[both, first - 1], near), places[both, first]
-    low, high = np.where(nowhere, ends, far).tolist()
-    return low, high
-
-
-def beyond_two(wide: Floats, narrow: Floats, distance: Floats) -> Floats:
-    """P(|aX + bY| > t) for independent Laplace noise X, Y of scale 1, a >= b >= 0, each of many."""
-    alike = wide - narrow < 1e-6 * wide
-    t, square = np.maximum(distance, 0), np.where(alike, 1.0, wide * wide - narrow * narrow)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        lesser = np.where(narrow > NEGLIGIBLE, narrow * narrow * np.exp(-t / narrow), 0.0)
-    far = np.exp(-t / wide)
-    return np.where(alike, (1 + t / (2 * wide)) * far, (wide * wide * far - lesser) / square)
+        near, far = np.where(first > 0, places[each, first - 1], near), places[each, first]
+    low, high = np.where(nowhere, last, far).reshape(2, ways).tolist()
+    return list(zip(low, high, strict=True))
 
 
 def _two_tails(wide: float, narrow: float) -> Callable[[float], float]:

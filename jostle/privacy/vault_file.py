@@ -55,6 +55,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
         if not path.exists():
             raise missing(path)
         _check_content(path, patience=BEGINNING)
+        _check_logs(path)
         # Not in mode "ro": such a connection makes logs, and cannot remove them.
         connection = _connected(path)
         try:
@@ -79,6 +80,7 @@ def writing(path: Path, *, create: bool = False) -> Iterator[sqlite3.Connection]
         with _made(path) if create else nullcontext(False) as new:  # noqa: FBT003 - whether a file was made
             if not new:
                 _check_content(path, patience=BEGINNING if create else 0)
+                _check_logs(path)
             connection = _connected(path)
             try:
                 _check_names(path)
@@ -220,16 +222,35 @@ def _check_access(path: Path) -> None:
     """Refuse a file that everybody on this machine may read or write; a group that shares it was given it."""
     if os.name != "posix":
         return
-    for file in (path, *(path.with_name(path.name + ending) for ending in LOGS)):
+    mode = path.stat().st_mode
+    if mode & stat.S_IRWXO and stat.S_ISREG(mode):
+        raise VaultError(
+            f"{path} may be read or written by everybody on this machine",
+            why="it says what was asked of private rows, and whoever writes it gives budget back",
+            fix=f"chmod o= {shlex.quote(str(path))}; where files have no modes, keep the vault elsewhere",
+        )
+
+
+def _check_logs(path: Path) -> None:
+    """Refuse a log that SQLite would go by, and that it did not make: it gives each the mode and the owner of the file.
+
+    Before anything is read: SQLite plays a log back first, whoever put it there.
+    """
+    if os.name != "posix" or not path.is_file():
+        return
+    own = path.stat()
+    for file in (path.with_name(path.name + ending) for ending in LOGS):
         try:
-            mode = file.stat().st_mode
+            log = file.stat()
         except FileNotFoundError:
             continue
-        if mode & stat.S_IRWXO and stat.S_ISREG(mode):
+        more = log.st_mode & ~own.st_mode & (stat.S_IRWXG | stat.S_IRWXO)
+        foreign = not own.st_mode & stat.S_IWGRP and log.st_uid not in {own.st_uid, 0}
+        if stat.S_ISREG(log.st_mode) and (more or foreign):
             raise VaultError(
-                f"{file} may be read or written by everybody on this machine",
-                why="it says what was asked of private rows, and whoever writes it gives budget back",
-                fix=f"chmod o= {shlex.quote(str(file))}; where files have no modes, keep the vault elsewhere",
+                f"{file} is not of the vault's: it has another owner, or others may read or write it",
+                why="such a log says what the vault was before, and whoever puts one there gives budget back",
+                fix=f"see who made it; then rm {shlex.quote(str(file))}, and keep the vault in a folder of its owner's",
             )
 
 

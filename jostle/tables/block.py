@@ -188,9 +188,10 @@ class Block:
 
 def grain_in(schema: Schema, name: str) -> Grain:
     """The grain of a column of numbers; refuse any other."""
-    column = _numeric(schema, name)
-    grain = column.grain
+    column = schema.by_name.get(name)
+    grain = column.grain if isinstance(column, Numeric) else None
     if grain is None:
+        column = _numeric(schema, name)
         raise TableError(
             f"the bounds of {name!r}, {column.low:g} and {column.high:g}, are too close for numbers of their size",
             fix="declare the column as numbers from a public starting point",

@@ -22,6 +22,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from functools import cached_property
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, Literal, get_args
@@ -264,7 +265,7 @@ class Categorical:
         """The label of each code."""
         return self.values + _extra(other=self.outside == "other", missing=self.missing == "value")
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Number of codes."""
         return len(self.values) + (self.outside == "other") + (self.missing == "value")
@@ -381,7 +382,7 @@ class Numeric:
         inner = (low + width * index / self.bins for index in range(1, self.bins))
         return (low, *inner, float(self.high))
 
-    @property
+    @cached_property
     def grain(self) -> Grain | None:
         """Unit and multiples of it that sums are made of; None where bounds are too close to each other for any."""
         return finest_grain(self.low, self.high) if self.unit is None else grain_of(self.low, self.high, self.unit)
@@ -428,7 +429,7 @@ class Numeric:
             if len(set(texts := [f"{cut:.{digits}g}" for cut in cuts])) == len(cuts)
         )
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Number of codes."""
         return self.bins + (self.outside == "other") + (self.missing == "value")

@@ -84,8 +84,9 @@ def tally_blocks(blocks: Iterator[Block], schema: Schema, kernel: DenseKernel | 
     if isinstance(kernel, SparseKernel):
         return merge(kernel.tally(block.where(where), schema) for block in _told(blocks))
     totals = np.zeros(cells, dtype=np.int64)
-    for block in _told(blocks):
-        kernel.add(block.where(where), schema, totals)
+    for block in blocks:
+        tick()
+        kernel.add(block.where(where) if where else block, schema, totals)
     return totals
 
 
@@ -183,8 +184,9 @@ class MemorySource:
         return self.of_block(self.schema, block, self.identity)
 
     def _blocks(self, size: int) -> Iterator[Block]:
-        for start in range(0, self.length, size):
-            yield self._block(slice(start, min(start + size, self.length)))
+        if 0 < self.length <= size:
+            return iter((Block(self.columns, self.length, self.multiplicity, self.bits, self.steps, self.whose),))
+        return (self._block(slice(at, min(at + size, self.length))) for at in range(0, self.length, size))
 
     def _block(self, rows: slice) -> Block:
         return Block(

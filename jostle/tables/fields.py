@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from fractions import Fraction
 from numbers import Real
@@ -67,12 +67,14 @@ def optional_name(value: str | None) -> str | None:
 
 def names(values: str | Iterable[str]) -> tuple[str, ...]:
     """Read names; a text by itself is a single one."""
-    return (name(values),) if isinstance(values, str) else tuple(map(name, _items(values)))
+    if isinstance(values, str):
+        return (name(values),)
+    return tuple(map(name, values if type(values) is tuple else _items(values)))
 
 
 def name_groups(values: Iterable[str | Iterable[str]]) -> tuple[tuple[str, ...], ...]:
     """Read groups of names."""
-    return tuple(map(names, _items(values)))
+    return tuple(map(names, values if type(values) is tuple else _items(values)))
 
 
 def word(value: str) -> Any:
@@ -196,13 +198,15 @@ def _items(values: object) -> Iterable[Any]:
     return values
 
 
-def of_several(values: Iterable[Any], count: int) -> Iterator[tuple[Any, ...]]:
-    """Yield the items of a list, each of which has to be a list of so many."""
-    for value in _items(values):
-        items = tuple(_items(value))
+def of_several(values: Iterable[Any], count: int) -> list[tuple[Any, ...]]:
+    """The items of a list, each of which has to be a list of so many."""
+    found = []
+    for value in values if type(values) is tuple else _items(values):
+        items = value if type(value) is tuple else tuple(_items(value))
         if len(items) != count:
             raise TableError(f"{_shown(value)} is not a list of {count}", fix='(("age", (0, 1)),)')
-        yield items
+        found.append(items)
+    return found
 
 
 # What is looked at once it was read

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from itertools import starmap
 
 import numpy as np
 from attrs import field, frozen
@@ -135,7 +136,7 @@ class Counts(DenseKernel):
 
     def cells(self, schema: Schema) -> int:
         """Number of combinations in all groups together."""
-        return checked_cells(sum(schema.size(*group) for group in self.groups))
+        return checked_cells(sum(starmap(schema.size, self.groups)))
 
     def bound(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
         """The number of groups: a row adds one to each."""

@@ -180,7 +180,7 @@ class Schema:
     """The most rows of one person that are read; 16 where a person is declared and nothing else is said."""
     people: str | None = None
     """The population that the persons are of: tables of one population share a promise."""
-    _by_name: Mapping[str, Column] = field(
+    by_name: Mapping[str, Column] = field(
         init=False,
         eq=False,
         repr=False,
@@ -193,10 +193,10 @@ class Schema:
         self._part_identifiers()
         if not self.columns:
             raise SchemaError("a schema has no columns", fix='{"age": Numeric(0, 100)}')
-        if len(self._by_name) != len(self.columns):
+        if len(self.by_name) != len(self.columns):
             twice = next(name for name in self.names if self.names.count(name) > 1)
             raise SchemaError(f"the column {shown(twice)} is declared twice", fix="declare it once")
-        if self.label is not None and (not isinstance(self.label, str) or self.label not in self._by_name):
+        if self.label is not None and (not isinstance(self.label, str) or self.label not in self.by_name):
             raise SchemaError(
                 f"the label {shown(self.label)} is not a column",
                 fix=f"name a categorical column as label{self._named_classes()}",
@@ -223,8 +223,8 @@ class Schema:
         if declared:
             object.__setattr__(self, "identifiers", (*self.identifiers, *declared))
             object.__setattr__(self, "columns", tuple(pair for pair in self.columns if pair[0] not in declared))
-            object.__setattr__(self, "_by_name", MappingProxyType(dict(self.columns)))
-        names = (*self.identifiers, *self._by_name)
+            object.__setattr__(self, "by_name", MappingProxyType(dict(self.columns)))
+        names = (*self.identifiers, *self.by_name)
         if twice := next((name for name in self.identifiers if names.count(name) > 1), None):
             raise SchemaError(f"the column {shown(twice)} is declared twice", fix="declare it once")
 
@@ -235,12 +235,12 @@ class Schema:
             )
         if self.features is None:
             return
-        if self.features.column in self._by_name:
+        if self.features.column in self.by_name:
             raise SchemaError(
                 f"the column {shown(self.features.column)} is declared both as a column and as texts with features",
                 fix="leave it out of the columns",
             )
-        if twice := self.features.places.keys() & self._by_name.keys():
+        if twice := self.features.places.keys() & self.by_name.keys():
             raise SchemaError(f"a feature and a column are both called {shown(min(twice))}", fix="rename the column")
 
     def _check_person(self) -> None:
@@ -253,7 +253,7 @@ class Schema:
         if not isinstance(self.person, str) or not self.person:
             raise SchemaError(f"person is {shown(self.person)}, not a column's name", fix='person="patient_id"')
         check_text("the column of persons", self.person)
-        if self.person in self._by_name or (self.features is not None and self.person == self.features.column):
+        if self.person in self.by_name or (self.features is not None and self.person == self.features.column):
             raise SchemaError(
                 f"{shown(self.person)} is declared both as a column and as the person",
                 why="nothing is asked about who a person is",
@@ -284,7 +284,7 @@ class Schema:
 
     def __getitem__(self, name: str) -> Column:
         try:
-            return self._by_name[name]
+            return self.by_name[name]
         except TypeError:
             raise SchemaError(f"{described(name)} is no name of a column", fix='name it as a text: "age"') from None
         except KeyError:
@@ -306,7 +306,7 @@ class Schema:
         return Schema, (self.columns, *facts, self.person, self.rows_per_person, self.people)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._by_name
+        return name in self.by_name
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -437,7 +437,7 @@ class Grain:
     """The least multiple: the number of step 0 is first * unit."""
     last: int
 
-    @property
+    @cached_property
     def span(self) -> int:
         """Number of the last step."""
         return self.last - self.first

@@ -136,12 +136,14 @@ Span = tuple[str, float, float]
 
 def spans(values: Iterable[Iterable[Any]]) -> tuple[Span, ...]:
     """Read names, each with two finite numbers."""
-    return tuple((text(name), number(first), number(second)) for name, first, second in of_several(values, 3))
+    if isinstance(values, tuple) and not values:
+        return ()
+    return tuple([(text(name), number(first), number(second)) for name, first, second in of_several(values, 3)])
 
 
 def counts(values: Iterable[Iterable[Any]]) -> tuple[tuple[str, int], ...]:
     """Read names, each with a whole number."""
-    return tuple((text(name), whole(count)) for name, count in of_several(values, 2))
+    return tuple([(text(name), whole(count)) for name, count in of_several(values, 2)])
 
 
 @frozen
@@ -180,11 +182,11 @@ class Chosen:
         return cls(
             site,
             label,
-            tuple((name, number, number) for name, number in (seen or {}).items()),
-            tuple((name, loss, spread) for name, (loss, spread) in (predicted or {}).items()),
+            tuple([(name, number, number) for name, number in (seen or {}).items()]),
+            tuple([(name, loss, spread) for name, (loss, spread) in predicted.items()]) if predicted else (),
             ((taken, 1),),
             why,
-            tuple((name, low, high) for name, (low, high) in (usual or {}).items()),
+            tuple([(name, low, high) for name, (low, high) in usual.items()]) if usual else (),
         )
 
     @property
@@ -216,17 +218,20 @@ class Trace:
     Args:
         path: a file for its lines, which is made with the first record.
         whole: whether all numbers of a release are kept.
+        kept: whether records are kept in memory; a server, which shows them to nobody, would fill it.
 
     Raises:
         TableError: the file cannot be written, or is there already and no trace.
     """
 
-    def __init__(self, path: str | Path | None = None, *, whole: bool = False) -> None:
+    def __init__(self, path: str | Path | None = None, *, whole: bool = False, kept: bool = True) -> None:
+        self._kept = given_flag(kept, "kept", error=TableError)
         self._whole: dict[int, NDArray[np.int64]] | None = {} if given_flag(whole, "whole", error=TableError) else None
         self._records: list[Record] = []
         self._lock = threading.Lock()
         self._path = None if path is None else given_path(path, TableError)
-        self._failure: str | None = None
+        self.failure: str | None = None
+        """Why nothing is recorded any more."""
         self._file: int | None = None
         if self._path is not None:
             _check_place(self._path)
@@ -270,8 +275,9 @@ class Trace:
         with self._lock:
             if self._whole is not None and released is not None and released.size > MOST_VALUES:
                 self._whole[len(self._records)] = released.ravel().copy()
-            self._records.append(record)
-            if self._path is None or self._failure is not None:
+            if self._kept:
+                self._records.append(record)
+            if self._path is None or self.failure is not None:
                 return
             try:
                 if self._file is None:
@@ -279,19 +285,19 @@ class Trace:
                     self._closing = weakref.finalize(self, os.close, self._file)
                 # In one piece, so that processes that write to one trace do not mix their lines.
                 if os.write(self._file, line) < len(line):
-                    self._failure = "there is no room left for it"
+                    self.failure = "there is no room left for it"
             except TableError as mistake:
-                self._failure = mistake.title
+                self.failure = mistake.title
             except OSError as mistake:
-                self._failure = mistake.strerror or "it was lost"
+                self.failure = mistake.strerror or "it was lost"
             except ValueError:  # a null byte in it
-                self._failure = "there is no such name"
+                self.failure = "there is no such name"
 
     def check(self) -> None:
         """Refuse to go on where a record could not be written."""
-        if self._failure is not None:
+        if self.failure is not None:
             raise TableError(
-                f"cannot write the trace {self._path}: {self._failure}",
+                f"cannot write the trace {self._path}: {self.failure}",
                 why="every charge is to be found in it",
                 fix="make room, and open the table again with another trace file",
             )
@@ -299,8 +305,8 @@ class Trace:
     def close(self) -> None:
         """Close the file, if there is one; nothing is recorded afterwards."""
         with self._lock:
-            if self._path is not None and self._failure is None:
-                self._failure = "it was closed"
+            if self._path is not None and self.failure is None:
+                self.failure = "it was closed"
             if self._file is not None:
                 self._closing()
                 self._file = None

@@ -17,7 +17,7 @@ from small_tables import program
 from test_wire import message, spent
 
 import jostle
-from jostle.errors import AccessError, BudgetError, ProbeError, WaitingError
+from jostle.errors import AccessError, BudgetError, ProbeError, UnpaidWarning, WaitingError
 from jostle.options import get
 from jostle.owner import server as server_of
 from jostle.owner.client import connect
@@ -89,7 +89,8 @@ def test_options_and_programs_read_nothing_again(served: Served) -> None:
 
 def test_a_reader_is_charged_where_nobody_is_taken_to_tell_another(tmp_path: Path) -> None:
     with serving(owner_file(tmp_path / "x", more="assume_no_collusion = true")) as served:
-        one, other = served.connected("one", 3), served.connected("other", 3)
+        with pytest.warns(UnpaidWarning, match="adds up as soon as they tell each other"):
+            one, other = served.connected("one", 3), served.connected("other", 3)
         first = one.count(1)
         assert other.count(1) == first
         assert other.left == 2
@@ -280,7 +281,7 @@ def test_an_answer_too_long_is_refused_before_it_is_charged(served: Served) -> N
 def test_a_long_question_does_not_stop_short_ones(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     """As many long ones as there are threads for them wait until a short one is answered."""
     answered, begun = threading.Event(), threading.Semaphore(0)
-    whole = server_of.Server._at
+    whole = server_of.Server._in
 
     def at(self: Any, token: str, sent: Any, form: Any) -> Any:
         if sent["question"] == "select":
@@ -290,7 +291,7 @@ def test_a_long_question_does_not_stop_short_ones(served: Served, monkeypatch: p
 
     token = served.token("one")
     sent = message(served, token) | {"question": "select"}
-    monkeypatch.setattr(server_of.Server, "_at", at)
+    monkeypatch.setattr(server_of.Server, "_in", at)
     selects = [threading.Thread(target=served.post, args=("ask", sent, token)) for _ in range(server_of.LONG)]
     for each in selects:
         each.start()

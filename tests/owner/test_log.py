@@ -17,7 +17,22 @@ from offices import asks, office_in, people_of
 from processes import ran, together
 
 from jostle.errors import JostleError, VaultError
-from jostle.owner.log import BEGINNING, HASH, Fact, Log, Noted, Revoked, Settled, entries
+from jostle.owner.log import (
+    BEGINNING,
+    CARRIED,
+    HASH,
+    Carried,
+    Fact,
+    Log,
+    Noted,
+    Revoked,
+    Settled,
+    State,
+    entries,
+    entry_of,
+    files_of,
+    written,
+)
 from jostle.owner.office import Office
 
 
@@ -198,7 +213,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from jostle.owner.log import Log, Revoked
-log = Log(Path(sys.argv[1]))
+log = Log(Path(sys.argv[1]), long=int(sys.argv[3]))
 for number in range(40):
     log.write(lambda _: iter([(sys.argv[2], Revoked(f"oidc:{sys.argv[2]}{number}"))]))
 """
@@ -208,13 +223,14 @@ def _one(line: tuple[str, Fact], _: object) -> Iterator[tuple[str, Fact]]:
     yield line
 
 
-def test_processes_and_threads_write_one_chain(log: Path) -> None:
-    """Threads write until both processes are done, so that all of them do at once."""
-    here, done, count = Log(log), threading.Semaphore(0), [0, 0]
+@pytest.mark.parametrize("long", [1 << 24, 1 << 14])
+def test_processes_and_threads_write_one_chain(log: Path, long: int) -> None:
+    """Threads write until both processes are done, so that all of them do at once; also while files are set aside."""
+    here, done, count = Log(log, long=long), threading.Semaphore(0), [0, 0]
 
     def elsewhere(name: str) -> None:
         try:
-            ran("-c", WRITER, str(log), name, check=True)
+            ran("-c", WRITER, str(log), name, str(long), check=True)
         finally:
             done.release()
 
@@ -225,10 +241,132 @@ def test_processes_and_threads_write_one_chain(log: Path) -> None:
 
     together(*(partial(elsewhere, name) for name in "ab"), partial(write, 0), partial(write, 1))
     with here.state() as state:
-        assert state.count == 12 + 80 + sum(count)
         assert len(state.revoked) == 1 + 80 + sum(count)
-    assert [each.number for each in entries(log)] == [*range(1, 93 + sum(count))]
+        head = state.head
+    held = [*entries(log)]
+    assert [each.number for each in held] == [*range(1, len(held) + 1)]
+    assert held[-1].hash == head
+    assert sum(not isinstance(each.fact, Carried) for each in held) == 12 + 80 + sum(count)
+    assert (len(files_of(log)) > 1) == (long < 1 << 24)
     here.close()
+
+
+@pytest.fixture
+def parted(log: Path) -> Path:
+    """The same log, of which the first file was set aside."""
+    held = Log(log, long=1)
+    held.write(lambda _: iter([("owner", Revoked("oidc:x"))]))
+    held.close()
+    held = Log(log)
+    held.write(lambda _: iter([("owner", Revoked("oidc:y"))]))
+    held.close()
+    return log
+
+
+def test_a_long_file_is_set_aside_and_the_next_begins_with_what_it_came_to(parted: Path) -> None:
+    before, now = files_of(parted)
+    assert before.name == "audit.000000000001.jsonl"
+    assert before.stat().st_mode & 0o077 == now.stat().st_mode & 0o077 == 0
+    lines = [*entries(parted)]
+    kinds = [type(each.fact).__name__ for each in lines[12:]]
+    assert kinds == ["Revoked", *["Carried"] * 8, "Revoked"]
+
+    whole = State(whole=True)
+    for each in lines:
+        whole.take(each)
+    held = Log(parted)  # it reads the second file alone
+    with held.state() as state:
+        assert (state.count, state.head) == (len(lines), lines[-1].hash)
+        assert all(getattr(state, name) == getattr(whole, name) for name in CARRIED)
+        assert state.shares[1].spent == Fraction(1, 4)
+        assert state.requests[1].state == "answered"
+        assert {"oidc:x", "oidc:y"} <= state.revoked
+    held.close()
+
+
+def test_a_log_of_several_files_is_whole_in_one_and_an_office_reads_it_on(parted: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.jsonl"
+    copy.write_bytes(b"".join(each.read_bytes() for each in files_of(parted)))
+    assert [*entries(copy)] == [*entries(parted)]
+
+    office = Office.read(parted.parent.parent / "owner.toml")
+    bob = office.make_key("bob", "analyst")[0]
+    assert office.give_share("ward", "bob", "1/4").number == 2
+    assert asks(office, office.asker(bob), "1/16").share.number == 2
+    office.close()
+
+
+def edited(file: Path) -> None:
+    """Change a share in a line, and give that a hash of its own that is right."""
+    first, *rest = file.read_text("utf-8").splitlines(keepends=True)
+    changed = first.rpartition(HASH)[0].replace('"moment":"2', '"moment":"1')
+    assert not first.startswith(changed)
+    digest = hashlib.sha256(f"{changed}}}".encode()).hexdigest()
+    file.write_text("".join([f'{changed}{HASH}{digest}"}}\n', *rest]), "utf-8")
+
+
+def shortened(file: Path) -> None:
+    """Leave the last line out."""
+    file.write_text("".join(file.read_text("utf-8").splitlines(keepends=True)[:-1]), "utf-8")
+
+
+@pytest.mark.parametrize("how", [edited, shortened, Path.unlink, lambda file: os.truncate(file, 900)])
+def test_what_is_done_to_a_file_that_was_set_aside_is_found(parted: Path, how: Callable[[Path], None]) -> None:
+    before, _ = files_of(parted)
+    how(before)
+    with pytest.raises(VaultError, match=r"was changed (at|before) line|cut short"):
+        [*entries(parted)]
+
+
+@pytest.mark.parametrize("how", [shortened, lambda file: os.truncate(file, 900)])
+def test_a_file_that_was_set_aside_and_cut_is_found_by_who_opens_the_log(
+    parted: Path, how: Callable[[Path], None]
+) -> None:
+    before, _ = files_of(parted)
+    how(before)
+    with pytest.raises(VaultError, match=r"was changed (at|before) line"):
+        Log(parted)
+
+
+def test_what_is_carried_over_is_held_against_what_it_was_made_of(parted: Path) -> None:
+    """Whoever writes the second file anew, with hashes that are right, cannot take a revocation back."""
+    before, now = files_of(parted)
+    head, count = [*entries(parted)][12].hash, 13
+    held = State()
+    lines = []
+    for text in before.read_bytes().splitlines(keepends=True):
+        held.take(entry_of(text, held.count, held.head))
+    held.revoked.clear()
+    for part in held.carried():
+        line, entry = written(count + 1, head, "2026-01-01T00:00:00+00:00", "jostle", part)
+        lines.append(line)
+        count, head = entry.number, entry.hash
+    now.write_bytes(b"".join(lines))
+    Log(parted).close()
+    with pytest.raises(VaultError, match="what is carried over is not what it says"):
+        [*entries(parted)]
+
+
+def test_a_log_whose_last_file_is_gone_does_not_begin_anew(parted: Path) -> None:
+    parted.unlink()
+    with pytest.raises(VaultError, match="cannot be opened"):
+        Log(parted)
+
+
+@pytest.mark.parametrize("step", ["hardlink_to", "replace"])
+def test_a_file_that_cannot_be_set_aside_is_gone_on_with(log: Path, step: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    held = Log(log, long=1)
+    monkeypatch.setattr(Path, step, full)
+    held.write(lambda _: iter([("owner", Revoked("oidc:x"))]))
+    assert len([*entries(log)]) == 13
+    monkeypatch.undo()
+    held.write(lambda _: iter([("owner", Revoked("oidc:y"))]))
+    assert len(files_of(log)) == 2
+    assert len([*entries(log)]) > 17
+    held.close()
 
 
 def test_an_office_read_anew_goes_by_the_same(log: Path) -> None:

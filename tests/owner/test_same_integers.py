@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from serving import Rehearsals, rehearsing
 from small_tables import program, table_of_rows
 from tables_of_labels import correlated, table_of
 from test_every_option import comparable, tables
-from test_oracle import makers_choices, options_answers, programs_runs, same_as_frozen
+from test_oracle import answered, digest, makers_choices, options_answers, programs_runs, same_as_frozen
+from test_what_an_asker_sees import ASKING, loaded, questions, scored_frame, scored_schema
 
 import jostle
 from jostle import Table
+from jostle.errors import ProgramError, Source, render
+from jostle.lang.program import Program
 from jostle.options import get
 from jostle.sklearn import PrivateClassifier, PrivateFeatureSelector
 from jostle.tables.kernels import Counts
@@ -130,6 +135,45 @@ def test_makers_choose_what_is_frozen(remote: Rehearsals, monkeypatch: pytest.Mo
 def test_programs_answer_and_tell_what_is_frozen(remote: Rehearsals, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jostle, "rehearse", remote)
     same_as_frozen("runs", programs_runs())
+
+
+CASES = Path(__file__).parents[1] / "cases"
+UNREAD = {"file_found_while_running", "file_not_named", "no_budget"}
+"""Programs that are refused when they are read, as those in `cases/lang` are."""
+CORPUS = sorted(
+    each for each in (*CASES.glob("running/*.jst"), *CASES.glob("stopped/*.jst"), *ASKING) if each.stem not in UNREAD
+)
+"""Every program that asks a table."""
+
+
+def asked_of(path: Path, program: Program) -> Table:
+    """Return a table as a program asks about."""
+    task = questions(program) if path in ASKING else ""
+    if task == "grid":
+        return Table.from_grid((np.arange(64) * 37 % 29) ** 2)
+    if task == "evaluation":
+        return Table.from_frame(scored_frame([(row % 7 / 7, "yn"[row % 3 == 0]) for row in range(90)]), scored_schema())
+    schema, rows = correlated(300)
+    return table_of(rows, schema) if task else table_of_rows()
+
+
+def told(program: Program, db: jostle.Probe) -> list[Any]:
+    """Return what a program answers, or stops with; and what it was charged."""
+    try:
+        said = digest(answered(program.run(program.entry or "answer", db, epsilon=Fraction(1))))
+    except ProgramError as stopped:
+        said = render(program.source, stopped.diagnostics)
+    return [said, db.charges, db.spent]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.stem)
+def test_every_program_answers_as_on_the_rows(path: Path, remote: Rehearsals) -> None:
+    program = loaded(Source(path.name, path.read_text("utf-8")))
+    table = asked_of(path, program)
+    there, here = (told(program, opened(table, epsilon=1, seed=6)) for opened in (remote, jostle.rehearse))
+    assert there == here
+    assert there[2] > 0 or "error[" in there[0]
 
 
 def test_estimators_are_fitted_and_scored_as_options_on_the_rows(remote: Rehearsals) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from serving import Served, owner_file, serving
 
-from jostle.errors import AccessError, BudgetError, JostleError, WaitingError
+from jostle.errors import AccessError, BudgetError, JostleError, UnpaidWarning, WaitingError
 from jostle.owner.client import connect
 from jostle.owner.log import Settled, entries
 from jostle.privacy.vault import FileVault
@@ -127,7 +127,8 @@ def test_the_prices_in_the_log_add_up_to_what_the_vault_says(served: Served) -> 
 
 def test_where_no_collusion_is_assumed_each_spends_a_whole_promise(tmp_path: Path) -> None:
     with serving(owner_file(tmp_path, promise=1, more="assume_no_collusion = true")) as served:
-        anna, bert = served.connected("anna", 1), served.connected("bert", 1)
+        with pytest.warns(UnpaidWarning):
+            anna, bert = served.connected("anna", 1), served.connected("bert", 1)
         first = int(anna.count("3/4"))
         assert int(bert.count("3/4")) == first  # from the book of answers, and charged to whoever reads it
         assert (anna.left, bert.left) == (Fraction(1, 4), Fraction(1, 4))

@@ -219,7 +219,7 @@ QUESTIONS_ASKED: tuple[tuple[str, tuple[object, ...]], ...] = (
     ("narrowed", ("region", (0, 1))),
     ("split", ("region",)),
     ("portions", (2,)),
-    ("known", (Counts.of("age"),)),
+    ("known", (Counts.of("age"), True)),
     ("only", (("age",),)),
     ("below", (5, 3)),
     ("refine", (1, "1/2", "finer")),

@@ -21,7 +21,6 @@ from processes import child_limit
 import jostle
 from jostle import Table
 from jostle.errors import BudgetError, JostleError, ProbeError, TableError
-from jostle.privacy.door import ask
 from jostle.privacy.mechanisms import AddNoise
 from jostle.privacy.room import Room
 from jostle.tables.kernels import Counts, SparseCounts
@@ -232,7 +231,7 @@ def test_a_key_is_asked_known_questions_only() -> None:
     key = protected()._key
     asked: tuple[Any, ...] = ("source", "ledger", "check_open", "_release", "__class__", "site", "", 1, None, {})
     for question in asked:
-        answer, error = ask(key, question)
+        answer, error = key.enter(question)
         assert answer is None
         assert isinstance(error, ProbeError)
 
@@ -292,7 +291,7 @@ COUNTED = AddNoise(Counts.of())
 def test_a_question_is_asked_with_what_it_declares(asked: tuple[Any, ...]) -> None:
     """A key can be asked without a probe: everything is read at the door, and what it is not asked with is refused."""
     db = protected()
-    answer, error = ask(db._key, *asked)
+    answer, error = db._key.enter(*asked)
     assert answer is None
     assert isinstance(error, JostleError)
     assert "failed inside" not in str(error)
@@ -303,11 +302,11 @@ def test_a_question_is_asked_with_what_it_declares(asked: tuple[Any, ...]) -> No
 def test_what_a_question_is_asked_with_is_read_as_one_plain_type() -> None:
     db = protected()
     for epsilon in (0.1, "0.1", np.float64(0.1), TENTH):
-        assert ask(db._key, "perform", COUNTED, epsilon, "count")[1] is None
+        assert db._key.enter("perform", COUNTED, epsilon, "count")[1] is None
     assert {charge.epsilon for charge in db.charges} == {TENTH}
-    (key, error) = ask(db._key, "narrowed", "region", np.array([1.0, 2.0]))
+    (key, error) = db._key.enter("narrowed", "region", np.array([1.0, 2.0]))
     assert error is None
-    assert ask(key, "perform", COUNTED, TENTH, "count")[1] is None
+    assert key.enter("perform", COUNTED, TENTH, "count")[1] is None
 
 
 def test_a_forked_copy_of_the_process_is_answered_nothing() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import ExitStack
 from fractions import Fraction
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 from processes import started
 
+from jostle.errors import VaultError
 from jostle.privacy.account import TableFacts
 from jostle.privacy.vault import FileVault, TableAccount
 
@@ -59,6 +61,34 @@ def test_a_change_that_was_not_finished_is_undone(path: Path) -> None:
         assert FileVault(path).account().spent == TENTH
         assert path.read_bytes() == before
         assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o660])
+def test_a_log_that_is_not_as_sqlite_makes_one_is_not_gone_by(path: Path, mode: int) -> None:
+    """What somebody puts into a folder that others may write would give budget back."""
+    vault = opened(path)
+    before = path.read_bytes()
+    vault.pay(TENTH, "first")
+    log = put_beside(path, "-journal", log_of(before))
+    log.chmod(mode)
+    for attempt in (FileVault(path).account, lambda: vault.pay(TENTH, "second"), lambda: opened(path)):
+        with pytest.raises(VaultError, match="has another owner, or others may read or write it"):
+            attempt()
+    log.unlink()
+    assert FileVault(path).account().spent == TENTH
+    path.chmod(0o660)  # a group that shares the vault has its logs as well
+    put_beside(path, "-journal", log_of(before)).chmod(0o660)
+    assert FileVault(path).account().spent == 0
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="root alone gives files away")
+def test_a_log_of_another_user_is_not_gone_by(path: Path) -> None:
+    vault = opened(path)
+    before = path.read_bytes()
+    vault.pay(TENTH, "first")
+    os.chown(put_beside(path, "-journal", log_of(before)), 65534, -1)
+    with pytest.raises(VaultError, match="has another owner"):
+        FileVault(path).account()
 
 
 MANY = """

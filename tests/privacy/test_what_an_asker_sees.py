@@ -823,7 +823,7 @@ def test_charges_that_hang_on_rows_are_found(monkeypatch: pytest.MonkeyPatch) ->
     def refunded(self: Any, *details: Any) -> Any:
         answer = release(self, *details)
         if not self.source.tally(Counts.of(), ()).any():
-            self.ledger._spent = Fraction(0)
+            self.ledger.spent = Fraction(0)
         return answer
 
     release = Room._release

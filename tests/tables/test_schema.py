@@ -126,7 +126,7 @@ def test_sizes_multiply_and_nothing_at_all_has_one_combination() -> None:
 
 def test_what_everybody_is_given_cannot_be_changed() -> None:
     with pytest.raises(TypeError):
-        cast("dict[str, Column]", SMALL._by_name)["ill"] = Numeric(0, 1)
+        cast("dict[str, Column]", SMALL.by_name)["ill"] = Numeric(0, 1)
 
 
 REFUSED: list[tuple[Callable[[], object], str]] = [

@@ -14,7 +14,7 @@ from markup_checks import checked
 
 import jostle
 from jostle.errors import ProbeError, TableError
-from jostle.trace.records import Released, Stated
+from jostle.trace.records import Record, Released, Stated
 
 EVIL = "<script>alert(1)</script>"
 FRAME = {"age": [20, 40, 60, 80] * 25, "region": [EVIL, "south", "south", "west"] * 25, "label": ["no", "yes"] * 50}
@@ -150,11 +150,14 @@ def test_a_trace_tells_a_models_chances(db: jostle.Probe, trace: jostle.Trace) -
 def test_what_is_paid_for_is_given_where_nothing_can_be_noted(
     db: jostle.Probe, trace: jostle.Trace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def check(given: jostle.Trace) -> None:
-        if any(isinstance(record, Released) for record in given.records):
-            raise TableError("cannot write the trace", fix="make room")
+    right = jostle.Trace.add
 
-    monkeypatch.setattr(jostle.Trace, "check", check)
+    def add(given: jostle.Trace, record: Record, released: Any = None) -> None:
+        right(given, record, released)
+        if isinstance(record, Released):
+            given.failure = "there is no room left for it"
+
+    monkeypatch.setattr(jostle.Trace, "add", add)
     assert 18 <= db.mean("age", epsilon=10) <= 98
     assert not any(isinstance(record, Stated) for record in trace.records)
     with pytest.raises(TableError):

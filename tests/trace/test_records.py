@@ -235,3 +235,11 @@ def test_a_choice_at_one_place_is_recorded_in_short() -> None:
 def test_a_choice_holds_finite_numbers(number: float) -> None:
     with pytest.raises(TableError, match="not a finite number"):
         Chosen.one("a", "a", "b", seen={"n": number})
+
+
+def test_a_trace_that_keeps_nothing_holds_no_record() -> None:
+    trace = Trace(kept=False)
+    trace.add(Refused("count", "too much"))
+    assert (trace.records, trace.count) == ((), 0)
+    with pytest.raises(TableError, match="kept"):
+        Trace(kept="no")  # type: ignore[arg-type]

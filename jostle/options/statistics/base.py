@@ -30,9 +30,10 @@ class Statistic(Option[Answer]):
 
     def refuses(self, schema: Schema) -> str | None:
         """The reason why this cannot run on tables of this schema, or None."""
-        if not any(isinstance(column, Numeric) for _, column in schema.columns):
-            return "the table has no column of numbers"
-        return None
+        for _, column in schema.columns:
+            if isinstance(column, Numeric):
+                return None
+        return "the table has no column of numbers"
 
     def refuses_column(self, schema: Schema, column: str) -> str | None:  # noqa: ARG002 - most take any
         """The reason why this says nothing of a column of numbers, or None: public facts."""
@@ -70,13 +71,20 @@ def answered(option: Statistic[Answer], db: Probe, asked: Asked, epsilon: Amount
             raise OptionError(f"{option.name} does not run here: {reason}", fix=ELSEWHERE)
     else:
         read = asked
-    return option.perform(db, budget, lambda probe, own: spent(option.run(probe, *read, own), budget), site=site)
+    return bought(option, db, read, budget, site)
+
+
+def bought(option: Statistic[Answer], db: Probe, asked: Asked, budget: Fraction, site: str | None) -> Answer:
+    """The answer to what was looked at already."""
+    return option.perform(db, budget, lambda probe, own: spent(option.run(probe, *asked, own), budget), site=site)
 
 
 def spent(answer: Any, epsilon: Fraction) -> Any:
     """The answer, with what all of it cost whoever asked: they may count persons."""
     if isinstance(answer, MeasuredNumbers):
         return MeasuredNumbers(spent(number, epsilon) for number in answer)
+    if answer.evidence.cost == epsilon:
+        return answer
     return MeasuredNumber(evolve(answer.evidence, cost=epsilon))  # all kinds are attrs classes
 
 
@@ -112,4 +120,6 @@ class OfQuantiles(Statistic[MeasuredNumbers]):
 
 def declared_numbers(schema: Schema, column: str) -> int | None:
     """Number of rows with a number in a column, where that is public: declared, and none without one."""
+    if schema.rows is None:
+        return None
     return schema.rows if schema[column].missing_code is None and schema[column].other_code is None else None

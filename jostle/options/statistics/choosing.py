@@ -10,14 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from attrs import frozen
 
-from jostle.options.base import Option
-from jostle.options.statistics.base import declared_numbers
+from jostle.options.statistics.base import Statistic, bought, declared_numbers
 from jostle.options.statistics.quantiles import CountedQuantiles, PickedQuantiles
 from jostle.options.statistics.totals import BoundedMean, BoundedSum, ClippedMean, ClippedSum, window_of
 from jostle.options.statistics.variances import MomentVariance, SpreadVariance
@@ -26,7 +25,7 @@ from jostle.privacy.measured import Measured
 from jostle.privacy.probe import Probe
 from jostle.tables.block import grain_in
 from jostle.tables.kernels import Counts
-from jostle.tasks import MEANS, QUANTILES, SUMS, VARIANCES, Task, task_of
+from jostle.tasks import MEANS, QUANTILES, SUMS, VARIANCES
 from jostle.trace.records import Chosen
 
 
@@ -42,10 +41,10 @@ class Fact:
 class Bands:
     """One of several Options: the first whose fact reaches a number, else the last one."""
 
-    cases: tuple[tuple[Option[Any], Fact, float], ...]
-    last: Option[Any]
+    cases: tuple[tuple[Statistic[Any], Fact, float], ...]
+    last: Statistic[Any]
 
-    @property
+    @cached_property
     def formula(self) -> str:
         """The rule, as it is printed."""
         cases = (f"{option.name} where {fact.name} >= {least:g}" for option, fact, least in self.cases)
@@ -55,19 +54,21 @@ class Bands:
         """The facts."""
         return {fact.name: fact.look(db, *asked, epsilon) for _, fact, _ in self.cases}
 
-    def chosen(self, seen: Mapping[str, float]) -> Option[Any]:
+    def chosen(self, seen: Mapping[str, float]) -> Statistic[Any]:
         """The Option for such facts."""
-        return next((option for option, fact, least in self.cases if seen[fact.name] >= least), self.last)
+        for option, fact, least in self.cases:
+            if seen[fact.name] >= least:
+                return option
+        return self.last
 
 
 def narrower(db: Probe, column: str, epsilon: Fraction, *, summed: bool) -> float:
     """How many times less far off a narrower window takes a mean, or a sum, as far as bins are known; 0 where none is.
 
     For the bounds, noise alone counts; for the window, noise and what rows beyond it come to: what their bins' counts
-    say, at their far ends, and twice the deviation of that. An allotment is told what is known, and costs nothing
-    unused.
+    say, at their far ends, and twice the deviation of that.
     """
-    (seen,) = db.earmark(epsilon).known(Counts.of(column))
+    (seen,) = db.known(Counts(((column,),)), so_far=True)
     window = None if seen is None else window_of(seen, db.schema, column)
     if seen is None or window is None:
         return 0.0
@@ -101,17 +102,17 @@ def to_a_step(db: Probe, column: str, shares: tuple[Fraction, ...], epsilon: Fra
 
 
 DECLARED = Fact("declared rows x epsilon", public_rows)
-RULES: Mapping[Task[Any], Bands] = {
-    MEANS: Bands(((ClippedMean(), Fact("narrower", partial(narrower, summed=False)), 2),), BoundedMean()),
-    SUMS: Bands(((ClippedSum(), Fact("narrower", partial(narrower, summed=True)), 2),), BoundedSum()),
-    VARIANCES: Bands(
+RULES: Mapping[str, Bands] = {
+    MEANS.name: Bands(((ClippedMean(), Fact("narrower", partial(narrower, summed=False)), 2),), BoundedMean()),
+    SUMS.name: Bands(((ClippedSum(), Fact("narrower", partial(narrower, summed=True)), 2),), BoundedSum()),
+    VARIANCES.name: Bands(
         (
             (SpreadVariance(look=Fraction(1, 25)), DECLARED, 2000),
             (SpreadVariance(), DECLARED, 1),
         ),
         MomentVariance(),
     ),
-    QUANTILES: Bands(
+    QUANTILES.name: Bands(
         (
             (CountedQuantiles(), Fact("quantiles", how_many), 9),
             # Picks hit the step as it is: what is left makes their intervals narrow.
@@ -125,13 +126,12 @@ RULES: Mapping[Task[Any], Bands] = {
 
 def answer(what: str, db: Probe, asked: tuple[Any, ...], epsilon: Amount, site: str) -> Measured:
     """A statistic by the way that its rule takes, which the trace says with the reason, and what it comes to."""
-    task = task_of(what)
-    read, budget = task.question.read(db.schema, asked), epsilon_amount(epsilon)
-    rule = RULES[task]
+    rule, schema = RULES[what], db.schema
+    read, budget = rule.last.task.question.read(schema, asked), epsilon_amount(epsilon)
     seen = rule.seen(db, read, budget)
-    option: Any = rule.chosen(seen)
-    option.check(db.schema, read, budget / db.unit)
+    option = rule.chosen(seen)
+    option.check(schema, read, budget / db.unit)
     db.note_choice(Chosen.one(site, what, option.name, seen=seen, why=rule.formula))
-    found: Measured = option(db, *read, epsilon=budget, site=site)
+    found: Measured = bought(option, db, read, budget, site)
     db.note_answer(found.said, site=site)
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,9 @@ STANDS_OUT = 5.0
 class Bounded(OfColumn):
     """A way by one question, with noise for the declared bounds."""
 
+    def check(self, schema: Schema, asked: Asked, epsilon: Fraction) -> None:
+        """Refuse nothing: the door does, before it charges the only question."""
+
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
         """One noisy tally."""
         return Laplace(epsilon)
@@ -61,18 +65,17 @@ class BoundedMean(Bounded):
         grain = grain_in(schema, column)
         if declared_numbers(schema, column):
             return NumberSum(column, grain.first)
-        return Moments(column, 1, scaled(grain.span, LARGEST_WEIGHT))
+        return in_all_steps(column, grain.span)
 
     def run(self, db: Probe, *asked: Any) -> MeasuredNumber:
         """The mean."""
         column, epsilon = asked
         schema = db.schema
-        grain, rows = grain_in(schema, column), declared_numbers(schema, column)
-        kernel = self.kernel(schema, column)
+        grain, kernel = grain_in(schema, column), self.kernel(schema, column)
         noisy = db.measure(kernel, epsilon, site="sums").tolist()
         low, high, noise = grain.number(0), grain.number(grain.span), sensitivity(kernel, schema) / epsilon
         if isinstance(kernel, NumberSum):
-            most = grain.span
+            most, rows = grain.span, declared_numbers(schema, column)
             return MeasuredNumber(
                 MeanEvidence((rows or 0) * most - noisy[0], noisy[0], noise, most, low, high, epsilon, rows)
             )
@@ -129,7 +132,7 @@ class Clipped(OfColumn):
     def asks(self, schema: Schema, asked: Asked, epsilon: Fraction) -> tuple[tuple[Mechanism, Fraction], ...]:
         """Both tallies; the second in all steps, which costs what it costs in a window."""
         (column,) = asked
-        kernel = Moments(column, 1, scaled(grain_in(schema, column).span, LARGEST_WEIGHT))
+        kernel = in_all_steps(column, grain_in(schema, column).span)
         return (
             (AddNoise(Counts.of(column)), self.look * epsilon),
             (AddNoise(kernel), epsilon - self.look * epsilon),
@@ -199,6 +202,12 @@ def window_of(seen: Look, schema: Schema, column: str) -> Window | None:
     ends = [min(max((end - grain.number(0)) / grain.unit, Fraction(0)), Fraction(grain.span)) for end in (low, high)]
     least, most = int(ends[0]), -int(-ends[1] // 1)
     return (least, most) if least < most else None
+
+
+@lru_cache(maxsize=1024)
+def in_all_steps(column: str, span: int) -> Moments:
+    """What tells the mean of a column of so many steps."""
+    return Moments(column, 1, scaled(span, LARGEST_WEIGHT))
 
 
 def scaled(span: int, most: int) -> int:

@@ -134,7 +134,7 @@ def test_several_quantiles_come_in_the_order_they_were_asked_for() -> None:
     assert answer.value == pytest.approx([np.quantile(NUMBERS, share) for share in (0.9, 0.5, 0.1)], abs=2)
     assert len(answer.interval()) == len(answer.to_frame()) == 3
     assert repr(answer).count("95%") == 3
-    assert RULES[QUANTILES].formula == (
+    assert RULES[QUANTILES.name].formula == (
         "CountedQuantiles where quantiles >= 9, PickedQuantiles(counting=0.5) where rows x epsilon to a step >= 50, "
         "else PickedQuantiles"
     )
