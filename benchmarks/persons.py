@@ -21,7 +21,6 @@ import tempfile
 import warnings
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from fractions import Fraction
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -32,10 +31,11 @@ import pyarrow as pa
 import pyarrow.parquet as pa_parquet
 from peers import run
 from tally import machine
+from trees import PEER, PEER_SCRIPT, _column
 
 import jostle
 from jostle import Categorical, Numeric, Schema, Table
-from jostle.options.rows_of_persons import with_fewer_rows
+from jostle.figures.accuracy import fitted
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks" / "persons.md"
 DATA = Path(__file__).parents[2] / "shared" / "data"
@@ -59,13 +59,21 @@ VISITS = {
 BOUNDS = (1, 4, 16, 64)
 EPSILON = 1
 PERSONS = 5_000
-OF_OURS = 20
-"""How many times we run for each run of OpenDP, which takes longer."""
+MODELS = ("PooledTree", "MarginalRegression")
+MODEL_TABLES = {
+    "bird_strike": "public (role *judge*), rows dealt to made-up persons, geometric with mean 8",
+    "okcupid_sex": "the same, lognormal with median 4 and deviation 1.2",
+    "museum_kind": "public (role *judge*), districts taken for persons",
+}
+TRAIN_SHARE = 0.7
+PIPELINE = ("pipeline-dp==0.3.1", "pandas", "pyarrow")
+PIPELINE_SCRIPT = Path(__file__).with_name("persons_pipeline.py")
+OURS_BESIDE = 400
+"""Our runs beside theirs."""
+NAMED_ANEW = 20
+"""Of our runs, so many times persons are named anew: which rows stay hangs on names, and OpenDP draws it each time."""
 CELLS = 20
-GRID = (10, 20)
-LOOK_MOST = 64
-LOOK_EPSILONS = ("0.1", "1", "10")
-PARTS = ("cost", "accuracy", "looks")
+PARTS = ("cost", "accuracy", "models", "others")
 QUESTIONS = ("count", "mean", "histogram")
 
 
@@ -160,13 +168,15 @@ def tables(folder: Path) -> Iterator[tuple[str, str, pd.DataFrame, Schema]]:
 
 def ours(frame: pd.DataFrame, schema: Schema, most: int, trials: int) -> dict[str, list[Any]]:
     """Answers of Jostle."""
-    table = Table.from_frame(frame, schema.with_persons("who", most))
-    db = jostle.rehearse(table, seed=most)
-    return {
-        "count": [float(db.count(EPSILON)) for _ in range(trials)],
-        "mean": [float(db.mean("x", epsilon=EPSILON)) for _ in range(trials)],
-        "histogram": [np.asarray(db.histogram("c", epsilon=EPSILON)).tolist() for _ in range(trials)],
-    }
+    found: dict[str, list[Any]] = {question: [] for question in QUESTIONS}
+    for number in range(NAMED_ANEW):
+        named = frame.assign(who=frame["who"] * NAMED_ANEW + number)
+        db = jostle.rehearse(Table.from_frame(named, schema.with_persons("who", most)), seed=number)
+        for _ in range(trials // NAMED_ANEW):
+            found["count"].append(float(db.count(EPSILON)))
+            found["mean"].append(float(db.mean("x", epsilon=EPSILON)))
+            found["histogram"].append(np.asarray(db.histogram("c", epsilon=EPSILON)).tolist())
+    return found
 
 
 def accuracy(folder: Path, trials: int) -> list[dict[str, Any]]:
@@ -188,57 +198,109 @@ def accuracy(folder: Path, trials: int) -> list[dict[str, Any]]:
             request |= {"bounds": BOUNDS, "epsilon": EPSILON, "rows": len(frame)}
             theirs = run("opendp", OPENDP, OPENDP_SCRIPT, request)
         for most in BOUNDS:
-            mine = ours(frame, schema, most, OF_OURS * trials)
+            mine = ours(frame, schema, most, trials)
             for question in QUESTIONS:
                 line = {"table": name, "about": about, "persons": len(rows), "rows": len(frame), "m": most}
                 line |= {"dropped": int((rows - most).clip(lower=0).sum()), "question": question}
                 their = theirs[str(most)][question]
-                line |= {"jostle": _off(mine[question], truth[question]), "jostle noise": _noise(mine[question])}
+                line |= _facts("jostle", mine[question], truth[question])
                 if isinstance(their, str):
                     found.append({**line, "refused": their})
                 else:
-                    off = {"opendp": _off(their, truth[question]), "opendp noise": _noise(their)}
-                    found.append({**line, **off})
+                    found.append(line | _facts("opendp", their, truth[question]))
                 print(json.dumps(found[-1]), flush=True)
     return found
 
 
-def looks(folder: Path, trials: int) -> list[dict[str, Any]]:
-    """How far grids are off and models are wrong with a look, beside the bound as declared and the best one."""
+def labelled(folder: Path) -> Iterator[tuple[str, str, pd.DataFrame, Schema]]:
+    """Yield tables to learn from with several rows a person: a name, what it is, rows and the schema without persons."""
+    chance = np.random.default_rng(11)
+    for name, about in MODEL_TABLES.items():
+        frame = pd.read_csv(folder / "tabular" / f"{name}.csv.gz", keep_default_na=False, na_values=[""])
+        if name == "museum_kind":
+            who = frame.pop("Admin_area").astype("category").cat.codes.to_numpy()
+        else:
+            # Rows of a person tend to be of one class.
+            codes = frame["label"].astype("category").cat.codes
+            frame = frame.iloc[np.argsort(codes + chance.uniform(0, 2, len(frame)))].reset_index(drop=True)
+            rows = (
+                chance.geometric(1 / 8, len(frame))
+                if name == "bird_strike"
+                else np.ceil(chance.lognormal(np.log(4), 1.2, len(frame))).astype(int)
+            )
+            who = np.repeat(np.arange(len(frame)), rows)[: len(frame)]
+        schema = Schema.infer_public(frame, label="label")
+        yield name, about, frame.assign(who=who), schema
+
+
+def models(folder: Path, trials: int) -> list[dict[str, Any]]:
+    """How often models are wrong on rows of other persons, by table and bound."""
     found: list[dict[str, Any]] = []
-    for name, about, frame, _ in tables(folder):
-        if name == "climbs":
-            continue  # which has no more columns
-        truth = np.histogramdd(frame[["x", "c"]].to_numpy(), bins=GRID, range=[(0, 101), (0, CELLS)])[0]
-        bins = {"x": Numeric(0, 101, bins=GRID[0]), "c": Numeric(0, CELLS, bins=GRID[1])}
-        for epsilon in LOOK_EPSILONS:
-            off: dict[str, list[float]] = {}
-            for trial in range(trials):
-                for most in (MOST, LOOK_MOST):
-                    table = Table.from_frame(frame, Schema(bins).with_persons("who", most))
-                    db = jostle.rehearse(table, epsilon=epsilon, seed=trial)
-                    probe, rest = with_fewer_rows(db, Fraction(epsilon), truth.size, "grid")
-                    answer = np.asarray(probe.histogram("x", "c", epsilon=rest))
-                    off.setdefault(f"look, {most} declared", []).append(float(np.abs(answer - truth).sum()))
-                    for bound in [1 << power for power in range(most.bit_length())]:
-                        db = jostle.rehearse(table, epsilon=epsilon, seed=trial)
-                        answer = np.asarray(db.bounded(bound, epsilon).histogram("x", "c", epsilon=epsilon))
-                        off.setdefault(f"{bound}", []).append(float(np.abs(answer - truth).sum()))
-            means = {way: float(np.mean(each)) for way, each in off.items()}
-            found.append({"table": name, "about": about, "epsilon": epsilon, "cells": truth.size, "off": means})
-            print(json.dumps(found[-1]), flush=True)
+    for name, about, frame, schema in labelled(folder):
+        persons = frame["who"].unique()
+        splits = []
+        for trial in range(trials):
+            order = np.random.default_rng(trial).permutation(persons)
+            learned = frame["who"].isin(order[: int(TRAIN_SHARE * len(order))])
+            splits.append((np.flatnonzero(learned), np.flatnonzero(~learned)))
+        for most in BOUNDS:
+            line = {"table": name, "about": about, "persons": len(persons), "rows": len(frame), "m": most}
+            wrong: dict[str, list[float]] = {}
+            for trial, (learned, tested) in enumerate(splits):
+                table = Table.from_frame(frame.iloc[learned], schema.with_persons("who", most))
+                for option in MODELS:
+                    answer = fitted(option, EPSILON, table, frame.iloc[tested], trial)
+                    wrong.setdefault(option, []).append(1 - answer.accuracy)
+            for each in theirs_of(frame, schema, most, splits):
+                if "accuracy" in each and each["option"].startswith("diffprivlib"):
+                    wrong.setdefault(each["option"], []).append(1 - each["accuracy"])
+            found.append(line | {"wrong": wrong})
+            print(name, most, {way: round(float(np.mean(each)), 3) for way, each in wrong.items()}, flush=True)
     return found
 
 
-def _off(answers: Any, truth: Any) -> float:
-    """The mean of how far answers are off; of a histogram, of the sum over its cells."""
+def theirs_of(frame: pd.DataFrame, schema: Schema, most: int, splits: list[Any]) -> list[dict[str, Any]]:
+    """What diffprivlib's models do at as many times less epsilon, on so many rows of each person drawn at random."""
+    drawn = []
+    for trial, (learned, tested) in enumerate(splits):
+        mixed = frame.iloc[np.random.default_rng(trial).permutation(learned)]
+        kept = mixed[mixed.groupby("who").cumcount() < most].index
+        drawn.append((kept.tolist(), tested.tolist()))
+    with tempfile.TemporaryDirectory() as scratch:
+        path = Path(scratch) / "rows.csv"
+        frame.drop(columns="who").to_csv(path, index=False)
+        request = {"path": str(path), "columns": [_column(schema, name) for name in schema.attributes]}
+        request |= {"label": "label", "classes": list(schema.classes), "trials": len(splits), "splits": drawn}
+        found: list[dict[str, Any]] = run("diffprivlib", PEER, PEER_SCRIPT, request | {"epsilons": [EPSILON / most]})
+    return found
+
+
+def others(folder: Path, trials: int) -> list[dict[str, Any]]:
+    """How far counts and means of one table are off by PipelineDP, and by us."""
+    found: list[dict[str, Any]] = []
+    name, _, frame, schema = next(tables(folder))
+    with tempfile.TemporaryDirectory() as scratch:
+        path = Path(scratch) / "rows.parquet"
+        frame.to_parquet(path)
+        request = {"path": str(path), "trials": trials, "bounds": BOUNDS, "epsilon": EPSILON, "low": 0, "high": 100}
+        theirs = run("pipelinedp", PIPELINE, PIPELINE_SCRIPT, request)
+    truth = {"count": len(frame), "mean": frame["x"].mean()}
+    for most in BOUNDS:
+        mine = ours(frame, schema, most, OURS_BESIDE)
+        for question, true in truth.items():
+            line = {"table": name, "m": most, "question": question, "trials": trials}
+            line |= _facts("jostle", mine[question], true)
+            line |= _facts("PipelineDP", theirs[str(most)][question], true)
+            found.append(line)
+            print(json.dumps(line), flush=True)
+    return found
+
+
+def _facts(library: str, answers: Any, truth: Any) -> dict[str, float]:
+    """How far answers are off in the mean, of a histogram in the sum over its cells, with the error of that mean."""
     off = np.abs(np.asarray(answers, dtype=float) - truth)
-    return float(off.reshape(len(off), -1).sum(axis=1).mean())
-
-
-def _noise(answers: Any) -> float:
-    """The mean of how far answers are off their own middle."""
-    return _off(answers, np.median(np.asarray(answers, dtype=float), axis=0))
+    off = off.reshape(len(off), -1).sum(axis=1)
+    return {library: float(off.mean()), f"{library} error": float(off.std(ddof=1) / np.sqrt(len(off)))}
 
 
 def page(found: dict[str, Any]) -> str:
@@ -376,8 +438,8 @@ def main() -> int:
     for part in options.only:
         if part == "cost":
             measured: Any = cost(options.rows)
-        elif part == "looks":
-            measured = looks(options.data, options.trials)
+        elif part in {"models", "others"}:
+            measured = {"models": models, "others": others}[part](options.data, options.trials)
         else:
             measured = [{**each, "trials": options.trials} for each in accuracy(options.data, options.trials)]
         found = json.loads(results.read_text("utf-8")) if results.exists() else {}
