@@ -181,10 +181,12 @@ def measured(situations: list[Situation], ways: dict[str, dict[str, str]], trial
         for epsilon in map(Fraction, EPSILONS):
             seen.append(each.seen(epsilon))
             groups.append(each.group)
-            logs.append([
-                float(np.mean([math.log(each.off(epsilon, trial, forced)) for trial in range(trials)]))
-                for forced in ways.values()
-            ])
+            logs.append(
+                [
+                    float(np.mean([math.log(each.off(epsilon, trial, forced)) for trial in range(trials)]))
+                    for forced in ways.values()
+                ]
+            )
         print(number, each.group, each.cells, each.most, np.round(np.exp(logs[-1]), 3).tolist(), flush=True)
     return {"ways": [*ways], "seen": seen, "groups": groups, "logs": logs, "trials": trials}
 

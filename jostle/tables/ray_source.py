@@ -49,7 +49,7 @@ class RaySource(PiecesSource):
     def bounded(self, key: bytes) -> RaySource:
         """The rows that are held of each person: first they are put together by person."""
         count = max(1, min(MOST_PLACES, self._there().num_blocks()))
-        put = _mapped(self._there(), partial(put_batches, count)).groupby(PART)
+        put = _mapped(self._there(), partial(put_batches, count)).groupby(PART, num_partitions=count)
         held = put.map_groups(partial(_table, partial(held_batches, self.schema, key)), batch_format="pyarrow")
         return evolve(self, codes=held, kept=[], seen=[])
 

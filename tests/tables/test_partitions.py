@@ -57,7 +57,9 @@ def ray() -> Iterator[Give]:
     data = pytest.importorskip("ray.data")
     there.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     data.DataContext.get_current().enable_progress_bars = False
-    yield lambda rows: data.from_arrow([pa.Table.from_pandas(rows[start::3], preserve_index=False) for start in range(3)])
+    yield lambda rows: data.from_arrow(
+        [pa.Table.from_pandas(rows[start::3], preserve_index=False) for start in range(3)]
+    )
     there.shutdown()
 
 
