@@ -14,7 +14,6 @@ from jostle.errors import TableError
 from jostle.tables.encode import counted_columns
 from jostle.tables.frames import check_columns
 from jostle.tables.pieces import (
-    PART,
     PiecesSource,
     asked_of_batches,
     encoded_batches,
@@ -48,31 +47,50 @@ class RaySource(PiecesSource):
 
     def bounded(self, key: bytes) -> RaySource:
         """The rows that are held of each person: first they are put together by person."""
-        count = max(1, min(MOST_PLACES, self._there().num_blocks()))
-        put = _mapped(self._there(), partial(put_batches, count)).groupby(PART, num_partitions=count)
-        held = put.map_groups(partial(_table, partial(held_batches, self.schema, key)), batch_format="pyarrow")
-        return evolve(self, codes=held, kept=[], seen=[])
+        import ray  # noqa: PLC0415 - an extra
+        from ray.data import from_arrow_refs  # noqa: PLC0415 - the same
+
+        pieces = self._there("read its part").to_arrow_refs()
+        count = max(1, min(MOST_PLACES, len(pieces)))
+        put, hold = ray.remote(num_returns=count)(_put), ray.remote(_held)
+        parts = [put.remote(piece, count) for piece in pieces]
+        held = [
+            hold.remote(self.schema, key, *(part[place] if count > 1 else part for part in parts))
+            for place in range(count)
+        ]
+        return evolve(self, codes=from_arrow_refs(held) if pieces else self.codes, kept=[], seen=[])
 
     def asked(self, ask: Callable[..., Any], question: object, add: Callable[..., Any], what: str) -> Any:
         """What workers find in all blocks, added up; None if there are none."""
+        there = self._there(what)
         try:
-            rows = _mapped(self._there(), partial(asked_of_batches, ask, question)).take_all()
+            rows = _mapped(there, partial(asked_of_batches, ask, question)).take_all()
         except Exception:  # noqa: BLE001 - raised where the rows come from: it may quote them
             rows = None
         parts = [unpacked(row["codes"]) for row in rows or ()]
         found = add(parts) if parts else None
         if rows is None or (parts and found is None):
-            raise TableError(
-                f"a worker could not {what}",
-                why="the reason could quote private rows",
-                fix="see that Ray runs, that every worker can read the rows, and has this version of Jostle",
-            )
+            raise _failed(what)
         return found
 
-    def _there(self) -> Any:
+    def _there(self, what: str) -> Any:
         if not self.kept:
-            self.kept.append(self.codes.materialize())
+            try:
+                there = self.codes.materialize()
+            except Exception:  # noqa: BLE001 - raised where the rows come from: it may quote them
+                there = None
+            if there is None:
+                raise _failed(what)
+            self.kept.append(there)
         return self.kept[0]
+
+
+def _failed(what: str) -> TableError:
+    return TableError(
+        f"a worker could not {what}",
+        why="the reason could quote private rows",
+        fix="see that Ray runs, that every worker can read the rows, and has this version of Jostle",
+    )
 
 
 def ray_source(dataset: Any, schema: Schema) -> RaySource:
@@ -90,6 +108,19 @@ def _mapped(dataset: Any, work: Work) -> Any:
     return dataset.map_batches(partial(_table, work), batch_format="pyarrow", batch_size=None)
 
 
+# What runs on workers
+
+
 def _table(work: Work, rows: pa.Table) -> pa.Table:
-    """Runs on a worker."""
     return pa.Table.from_batches(list(work(iter(rows.to_batches()))))
+
+
+def _put(piece: pa.Table, count: int) -> Any:
+    """A block's rows in so many tables, those of a person in one."""
+    rows = list(put_batches(count, iter(piece.to_batches())))
+    parts = [pa.Table.from_batches(rows[place::count]) for place in range(count)]
+    return parts if count > 1 else parts[0]
+
+
+def _held(schema: Schema, key: bytes, *parts: pa.Table) -> pa.Table:
+    return _table(partial(held_batches, schema, key), pa.concat_tables(parts))
