@@ -112,23 +112,21 @@ def peaks() -> dict[str, dict[str, float]]:
 
 
 LARGE_ROWS, LARGE_GROUPS, REQUIRED_LARGE = 48 << 20, 48, 1024
-LABELLED = Schema({name: SCHEMA[name] for name in SCHEMA.names}, label="ward")
 LARGE_WAYS = {
-    "kept as codes": ("Table.read(path, LABELLED)", ""),
-    "read anew for each question": ("Table.read(path, LABELLED, stream=True)", ""),
-    "kept, and a model learned": ("Table.read(path, LABELLED)", "jostle.options.get('PooledTree')(db, epsilon=1)"),
+    "kept as codes": "Table.read(path, SCHEMA)",
+    "read anew for each question": "Table.read(path, SCHEMA, stream=True)",
 }
 LARGE_SHOWN = ("peak", "opened", "asked", "busy")
 LARGE = """
 import json, re, sys, time
 from pathlib import Path
 import jostle
-from sources import LABELLED, Table
+from sources import SCHEMA, Table
 def peak(): return int(re.search(r"VmHWM:\\s*(\\d+)", Path("/proc/self/status").read_text())[1]) / 1024
 path, start, busy = sys.argv[1], time.perf_counter(), time.process_time()
 db = jostle.rehearse(eval(sys.argv[2]), epsilon=4)
 total, opened = int(db.count(1)), time.perf_counter()
-eval(sys.argv[3] or "db.histogram('a0', 'ward', epsilon=1)")
+db.histogram("a0", "ward", epsilon=1)
 found = {"peak": peak(), "opened": opened - start, "asked": time.perf_counter() - opened}
 print(json.dumps(found | {"busy": time.process_time() - busy, "sum": total}))
 """
@@ -145,8 +143,8 @@ def large() -> tuple[float, dict[str, dict[str, float]]]:
                 writer.write_table(part)
         size = path.stat().st_size / 1e9
         print(f"{size:.2f} GB", flush=True)
-        for way, (code, question) in LARGE_WAYS.items():
-            found[way] = _printed([sys.executable, "-c", LARGE, str(path), code, question])
+        for way, code in LARGE_WAYS.items():
+            found[way] = _printed([sys.executable, "-c", LARGE, str(path), code])
             print(way, found[way], flush=True)
     return size, found
 
@@ -293,8 +291,8 @@ def main() -> int:
         size, ways = large()
         lines = [
             f"{LARGE_ROWS:,} rows in row groups of {LARGE_ROWS // LARGE_GROUPS:,}. At most {REQUIRED_LARGE:,} MB are",
-            "asked for. *Opened* is with the number of rows, *asked* a histogram of two columns, or `PooledTree` of 12",
-            "attributes. *Busy* are the processors, of all threads together, which the seconds shared with other work.",
+            "asked for. *Opened* is with the number of rows, *asked* a histogram of two columns. *Busy* are the",
+            "processors, of all threads together; the seconds were shared with a dozen other processes.",
             "",
             "| how | MB | opened, s | asked, s | busy, s |",
             "|---|---:|---:|---:|---:|",
