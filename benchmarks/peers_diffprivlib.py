@@ -37,11 +37,15 @@ def main() -> None:
     results = []
     for trial in range(request["trials"]):
         order = np.random.default_rng(trial).permutation(len(frame))
-        train, test = np.split(order, [int(request["train_share"] * len(frame))])
+        train, test = np.split(order, [int(request.get("train_share", 1) * len(frame))])
+        if "splits" in request:
+            train, test = map(np.array, request["splits"][trial])
         majority = np.bincount(labels[train]).argmax()
         facts = {"trial": trial, "option": "majority (not private)", "epsilon": None}
         results.append({**facts, "accuracy": float(np.mean(labels[test] == majority)), "seconds": 0.0})
         for name, epsilon, make, scaled in models(request["epsilons"], low, high, len(request["classes"]), trial):
+            if epsilon is None and "splits" in request:
+                continue
             x = (columns - low) / (high - low) if scaled else columns
             model = make()
             start = time.perf_counter()

@@ -56,7 +56,7 @@ def main() -> None:
     print(
         json.dumps(
             {
-                most: {question: answers(request, rows, most, question) for question in ("count", "mean", "histogram")}
+                most: {question: answers(request, rows, most, question) for question in request["questions"]}
                 for most in request["bounds"]
             }
         )

@@ -9,6 +9,7 @@ the budget buys it well. What then costs least is read, at most what the schema 
 from __future__ import annotations
 
 from fractions import Fraction
+from math import log
 
 import numpy as np
 from attrs import frozen
@@ -17,41 +18,34 @@ from numpy.typing import NDArray
 from jostle.privacy.probe import Probe
 from jostle.sites import Choice, Decision, choices_noted, choose
 from jostle.tables.persons import PersonBands, band_ends
+from jostle.trace.records import Chosen
 
-SHARE = Fraction(1, 20)
-"""Of epsilon, for the look. This and the next were set by hand, and not learned; docs/benchmarks/persons.md has what
-looks came to on grids of 200 cells with 16 and 64 rows of a person, at epsilon 0.1 to 10."""
-LEAST_CELLS = 100
-LEAST_ROWS = 8
-LEAST_EPSILON = 0.05
-"""With fewer cells, fewer rows of a person or less epsilon nothing is looked at."""
 LOOK, ROWS = "look at rows of persons", "rows of a person"
+SHARES = {"as declared": Fraction(0), "2%": Fraction(1, 50), "5%": Fraction(1, 20), "10%": Fraction(1, 10)}
+"""Of epsilon, for the look."""
 
 
 @frozen
-class WherePaying:
-    """Looks where much may be gained, by public facts."""
+class LeastLoss:
+    """Takes the share of the least expected loss."""
 
     def decide(self, choice: Choice) -> Decision:
-        """Look at persons of many rows whose many cells are asked for."""
-        cells, most, epsilon = (float(choice.seen[name][0]) for name in ("cells", "most", "epsilon"))
-        pays = cells >= LEAST_CELLS and most >= LEAST_ROWS and epsilon >= LEAST_EPSILON
-        return Decision(
-            choice.everywhere("look" if pays else "as declared"),
-            f"looked at are {LEAST_CELLS} cells, {LEAST_ROWS} rows of a person and epsilon {LEAST_EPSILON:g} or more",
-        )
+        """That of the least logarithm."""
+        logs = np.array([[each] for each in expected_logs(float(choice.seen["noise"][0]))]).T
+        return Decision(logs.argmin(axis=1), "least expected loss by formulas learned on public tables", np.exp(logs))
 
 
-@frozen(eq=False)
-class LeastError:
-    """Takes the number of rows of a person with the least error to expect."""
+def expected_logs(noise: float) -> tuple[float, ...]:
+    """The logarithm of what each share is expected to lose over 5%, by the noise in all cells as declared.
 
-    errors: NDArray[np.float64]
-
-    def decide(self, choice: Choice) -> Decision:  # noqa: ARG002 - what was seen is in the errors
-        """The least of them."""
-        losses = self.errors[None, :]
-        return Decision(losses.argmin(axis=1), "noise and rows left out, by the noisy histogram", losses)
+    Learned by `benchmarks/persons_look.py`, which prints them; docs/benchmarks/persons.md says how good they are.
+    """
+    return (
+        -3.484 + 0.5138 * log(max(noise, 1230)),  # as declared
+        0.04257,  # 2%
+        0,  # 5%
+        0.00452,  # 10%
+    )
 
 
 def expected_errors(
@@ -81,15 +75,19 @@ def with_fewer_rows(db: Probe, epsilon: Fraction, cells: int, site: str) -> tupl
     if db.left is not None and db.left < epsilon:
         return db, epsilon  # refused as a whole, before anything is bought
     most = db.schema.rows_per_person or 1
-    seen = {"cells": float(cells), "most": float(most), "epsilon": float(epsilon)}
+    own = float(epsilon)
+    seen = {"noise": cells * most / own, "cells": float(cells), "most": float(most), "epsilon": own}
     with choices_noted(db):
-        if choose(LOOK, among=("as declared", "look"), informed_by=seen, policy=WherePaying()) == "as declared":
+        paid = epsilon * SHARES[choose(LOOK, among=tuple(SHARES), informed_by=seen, policy=LeastLoss())]
+        if not paid:
             return db, epsilon
-        ends, paid = band_ends(most), epsilon * SHARE
-        bands = db.measure(PersonBands(), paid, site=f"{site}: {LOOK}")
-        rest = epsilon - paid
-        errors = expected_errors(bands, ends, cells, float(rest))
-        rows = int(choose(ROWS, among=[f"{end}" for end in ends], informed_by=seen, policy=LeastError(errors)))
+    ends, rest = band_ends(most), epsilon - paid
+    bands = db.measure(PersonBands(), paid, site=f"{site}: {LOOK}")
+    errors = expected_errors(bands, ends, cells, float(rest))
+    rows = int(ends[errors.argmin()])
+    expected = {f"{end}": (error, 0.0) for end, error in zip(ends.tolist(), errors.tolist(), strict=True)}
+    why = "noise and rows left out, by the noisy histogram"
+    db.note_choice(Chosen.one(ROWS, ROWS, f"{rows}", seen=seen, predicted=expected, why=why))
     if rows == most:
         return db, rest
     return db.bounded(rows, rest, site=f"on {rows} rows of a person"), rest

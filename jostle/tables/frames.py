@@ -80,7 +80,7 @@ DIVIDERS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
 TYPES_OF_TEXTS = frozenset({str, type(None), float})
 """Types of objects that may all be texts: pandas writes not-a-number, a float, for an empty one."""
 READABLE = (
-    "give a dict of columns, a frame of pandas, polars, Arrow, Dask or Spark, whatever has __arrow_c_stream__, or "
+    "give a dict of columns, a frame of pandas, polars, Arrow, Dask, Spark or Ray, whatever has __arrow_c_stream__, or "
     "Table.read(path, schema)"
 )
 

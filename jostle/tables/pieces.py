@@ -6,17 +6,19 @@ all engines give the same integers. The exception of a worker, which may quote r
 
 from __future__ import annotations
 
+import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from attrs import field, frozen
 
 from jostle.errors import TableError
 from jostle.progress import unshown
 from jostle.tables.block import Block, Where
-from jostle.tables.encode import Census
+from jostle.tables.encode import Census, encode_block
 from jostle.tables.engines import Fold, Folded, Partial, added_up, fold_blocks, merge, tally_blocks
 from jostle.tables.hashes import RowHashes
 from jostle.tables.kernels import DenseKernel, SparseKernel
@@ -172,3 +174,61 @@ def merge_all(parts: list[Tallied | None]) -> Tallied | None:
     if len(whole) < len(parts):
         return None
     return merge(tally for tally, _ in whole), merge(hashes for _, hashes in whole)
+
+
+# Of engines that hand on Arrow batches: a row for each piece, with what became of it
+
+Batches = Iterator[pa.RecordBatch]
+PART = "part"
+
+
+def _row(**cells: Any) -> pa.RecordBatch:
+    kinds = {"codes": pa.binary(), PART: pa.int32()}
+    return pa.record_batch({name: pa.array([cell], kinds[name]) for name, cell in cells.items()})
+
+
+def _packed(thing: object) -> bytes:
+    return pickle.dumps(thing, protocol=pickle.HIGHEST_PROTOCOL)
+
+
+def unpacked(code: bytes | bytearray) -> Any:
+    """What one of our workers found."""
+    return pickle.loads(bytes(code))  # noqa: S301 - see above
+
+
+def _pieces(batches: Batches) -> Iterator[Any]:
+    for batch in batches:
+        for cell in batch.column("codes"):
+            yield unpacked(cell.as_py())
+
+
+def _blocks(batches: Batches, schema: Schema, names: tuple[str, ...], census: Census | None) -> Iterator[Block]:
+    for batch in batches:
+        yield encode_block(dict(zip(names, batch.columns, strict=True)), schema, batch.num_rows, census)
+
+
+def encoded_batches(schema: Schema, names: tuple[str, ...], batches: Batches) -> Batches:
+    """The rows, as codes."""
+    blocks = lambda piece, schema, census: _blocks(piece, schema, names, census)  # noqa: E731 - of these columns
+    yield _row(codes=_packed(encode_piece(batches, (blocks, schema))))
+
+
+def asked_of_batches(ask: Callable[..., Any], question: object, batches: Batches) -> Batches:
+    """What a function finds in each piece."""
+    for piece in _pieces(batches):
+        yield _row(codes=_packed(ask(piece, question)))
+
+
+def put_batches(count: int, batches: Batches) -> Batches:
+    """Each piece in so many parts, those of a person in one."""
+    for piece in _pieces(batches):
+        parts = put_by_person(piece, count)
+        for part in range(count):
+            yield _row(part=part, codes=_packed(None if parts is None else parts[part]))
+
+
+def held_batches(schema: Schema, key: bytes, batches: Batches) -> Batches:
+    """The rows that are held, of parts that came to one place, which are whole persons'."""
+    pieces = list(_pieces(batches))
+    if pieces:
+        yield _row(codes=_packed(hold(pieces, schema, key)))

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import pyarrow as pa
 from attrs import evolve, frozen
 
 from jostle.errors import TableError
-from jostle.tables.block import Block
-from jostle.tables.encode import Census, counted_columns, encode_block
+from jostle.tables.encode import counted_columns
 from jostle.tables.frames import check_columns
-from jostle.tables.pieces import PiecesSource, encode_piece, hold, put_by_person
+from jostle.tables.pieces import (
+    PART,
+    PiecesSource,
+    asked_of_batches,
+    encoded_batches,
+    held_batches,
+    put_batches,
+    unpacked,
+)
 from jostle.tables.schema import Schema
 
-CODES = "codes binary"
-PART, CODED = "part", "part int, codes binary"
-Batches = Iterator[pa.RecordBatch]
+CODES, CODED = "codes binary", "part int, codes binary"
 
 
 def is_spark(frame: object) -> bool:
@@ -40,16 +43,16 @@ class SparkSource(PiecesSource):
     def bounded(self, key: bytes) -> SparkSource:
         """The rows that are held of each person: first they are put together by person."""
         count = max(1, self.codes.rdd.getNumPartitions())
-        put = self.codes.mapInArrow(partial(_put, count), CODED).repartition(count, PART)
-        return evolve(self, codes=put.mapInArrow(partial(_held, self.schema, key), CODES).persist(), seen=[])
+        put = self.codes.mapInArrow(partial(put_batches, count), CODED).repartition(count, PART)
+        return evolve(self, codes=put.mapInArrow(partial(held_batches, self.schema, key), CODES).persist(), seen=[])
 
     def asked(self, ask: Callable[..., Any], question: object, add: Callable[..., Any], what: str) -> Any:
         """What workers find in all partitions, added up; None if there are none."""
         try:
-            rows = self.codes.mapInArrow(partial(_asked, ask, question), CODES).collect()
+            rows = self.codes.mapInArrow(partial(asked_of_batches, ask, question), CODES).collect()
         except Exception:  # noqa: BLE001 - raised where the rows come from: it may quote them
             rows = None
-        parts = [pickle.loads(bytes(row[0])) for row in rows or ()]  # noqa: S301 - of our own workers
+        parts = [unpacked(row[0]) for row in rows or ()]
         found = add(parts) if parts else None
         if rows is None or (parts and found is None):
             raise TableError(
@@ -65,52 +68,5 @@ def spark_source(frame: Any, schema: Schema) -> SparkSource:
     check_columns(tuple(frame.columns), schema.sources, "the frame")
     names = counted_columns(schema, frame.columns)
     chosen = frame.select([f"`{name.replace('`', '``')}`" for name in names])
-    codes = chosen.mapInArrow(partial(_encoded, schema, names), CODES).persist()
+    codes = chosen.mapInArrow(partial(encoded_batches, schema, names), CODES).persist()
     return SparkSource(schema, f"{frame.semanticHash()}".encode(), codes=codes)
-
-
-# What runs on workers
-
-
-def _row(**cells: Any) -> pa.RecordBatch:
-    kinds = {"codes": pa.binary(), PART: pa.int32()}
-    return pa.record_batch({name: pa.array([cell], kinds[name]) for name, cell in cells.items()})
-
-
-def _packed(thing: object) -> bytes:
-    return pickle.dumps(thing, protocol=pickle.HIGHEST_PROTOCOL)
-
-
-def _pieces(batches: Batches) -> Iterator[Any]:
-    for batch in batches:
-        for cell in batch.column("codes"):
-            yield pickle.loads(cell.as_py())  # noqa: S301 - written here
-
-
-def _blocks(batches: Batches, schema: Schema, names: tuple[str, ...], census: Census | None) -> Iterator[Block]:
-    for batch in batches:
-        yield encode_block(dict(zip(names, batch.columns, strict=True)), schema, batch.num_rows, census)
-
-
-def _encoded(schema: Schema, names: tuple[str, ...], batches: Batches) -> Batches:
-    blocks = lambda piece, schema, census: _blocks(piece, schema, names, census)  # noqa: E731 - of these columns
-    yield _row(codes=_packed(encode_piece(batches, (blocks, schema))))
-
-
-def _asked(ask: Callable[..., Any], question: object, batches: Batches) -> Batches:
-    for piece in _pieces(batches):
-        yield _row(codes=_packed(ask(piece, question)))
-
-
-def _put(count: int, batches: Batches) -> Batches:
-    for piece in _pieces(batches):
-        parts = put_by_person(piece, count)
-        for part in range(count):
-            yield _row(part=part, codes=_packed(None if parts is None else parts[part]))
-
-
-def _held(schema: Schema, key: bytes, batches: Batches) -> Batches:
-    """All parts that came to one place, which are whole persons'."""
-    pieces = list(_pieces(batches))
-    if pieces:
-        yield _row(codes=_packed(hold(pieces, schema, key)))

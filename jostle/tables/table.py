@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from jostle.errors import ProbeError, TableError, described, shown
 from jostle.given import called_as, given_as, given_flag, given_path
-from jostle.tables import dask_source, frames, queries, readers, spark_source
+from jostle.tables import dask_source, frames, queries, ray_source, readers, spark_source
 from jostle.tables.attributes import feature_names, joined, joined_labels
 from jostle.tables.block import Block
 from jostle.tables.columns import PUBLIC, Column, Numeric
@@ -79,7 +79,7 @@ class Table:
     @classmethod
     @called_as("Table.from_frame(frame, schema)", why=PUBLIC)
     def from_frame(cls, frame: Any, schema: Schema) -> Table:
-        """A table of a dataframe's rows: pandas, polars, Arrow, Dask, Spark and others, or a dict of columns.
+        """A table of a dataframe's rows: pandas, polars, Arrow, Dask, Spark, Ray and others, or a dict of columns.
 
         What is not in memory yet, a lazy frame or whatever has `__arrow_c_stream__`, is read once, batch by batch.
 
@@ -97,6 +97,9 @@ class Table:
         if spark_source.is_spark(frame):
             rows = spark_source.spark_source(frame, schema)
             return cls(rows, rows.census, [frame])
+        if ray_source.is_ray(frame):
+            blocks = ray_source.ray_source(frame, schema)
+            return cls(blocks, blocks.census, [frame])
         return cls._of(frame, schema, [frame])
 
     @classmethod

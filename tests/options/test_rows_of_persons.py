@@ -7,7 +7,7 @@ import pytest
 
 import jostle
 from jostle import Categorical, Numeric, Schema
-from jostle.options.rows_of_persons import LOOK, ROWS
+from jostle.options.rows_of_persons import LOOK, ROWS, SHARES, expected_logs
 from jostle.sites import force
 from jostle.trace.records import Chosen
 
@@ -32,7 +32,7 @@ def test_a_look_finds_how_many_rows_persons_have(rows: int) -> None:
     assert [db.spent, db.left] == [1, 0]
     assert model.epsilon == 1
     taken = {each.label: each.taken[0][0] for each in trace.records if isinstance(each, Chosen)}
-    assert taken[LOOK] == "look"
+    assert taken[LOOK] == "5%"
     assert taken[ROWS] == f"{rows}"
     assert "noise and rows left out" in str(trace)
 
@@ -46,3 +46,11 @@ def test_whoever_knows_better_forces_it() -> None:
         jostle.options.get("PooledTree")(db, epsilon=3)
     jostle.options.get("PooledTree")(db.parts("x")[0], epsilon=1)
     assert not [each for each in db.charges if LOOK in each.site]
+
+
+@pytest.mark.parametrize("noise", [1.0, 1e3, 1e9])
+def test_what_was_learned_is_a_formula(noise: float) -> None:
+    """Where noise is small, all shares come to much the same; where it is large, no look is far behind."""
+    logs = dict(zip(SHARES, expected_logs(noise), strict=True))
+    assert min(logs, key=lambda way: logs[way]) == "5%"
+    assert (logs["as declared"] > 1) == (noise > 1e6)

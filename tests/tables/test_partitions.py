@@ -1,14 +1,16 @@
-"""A real Spark, of two threads: the same integers, and the same rows of persons."""
+"""A real Spark, of two threads, and a real Ray: the same integers, and the same rows of persons."""
 
 from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from some_tables import source_of, tally
 
@@ -17,7 +19,7 @@ from jostle.errors import TableError
 from jostle.tables.kernels import Counts, SparseCounts
 from jostle.tables.number_kernels import NumberSum
 from jostle.tables.persons import PUBLIC_KEY, PersonCount
-from jostle.tables.spark_source import SparkSource
+from jostle.tables.pieces import PiecesSource
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # of Spark's own
 ROWS = 20_000
@@ -28,8 +30,13 @@ COLUMNS: dict[str, Any] = {
 }
 
 
-@pytest.fixture(scope="module")
-def spark() -> Iterator[Any]:
+KINDS = "who string, a string, b double, c date"
+Give = Callable[[pd.DataFrame], Any]
+"""Rows in three partitions, as lists: what frames of other libraries become is a matter of theirs."""
+
+
+@contextmanager
+def spark() -> Iterator[Give]:
     sql = pytest.importorskip("pyspark.sql")
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -40,8 +47,26 @@ def spark() -> Iterator[Any]:
             builder = builder.config(name, value)
         session = builder.getOrCreate()
         session.sparkContext.setLogLevel("OFF")
-        yield session
+        yield lambda rows: session.createDataFrame(list(rows.itertuples(index=False, name=None)), KINDS).repartition(3)
         session.stop()
+
+
+@contextmanager
+def ray() -> Iterator[Give]:
+    there = pytest.importorskip("ray")
+    data = pytest.importorskip("ray.data")
+    there.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    data.DataContext.get_current().enable_progress_bars = False
+    yield lambda rows: data.from_arrow(
+        [pa.Table.from_pandas(rows[start::3], preserve_index=False) for start in range(3)]
+    )
+    there.shutdown()
+
+
+@pytest.fixture(scope="module", params=[spark, ray])
+def given(request: pytest.FixtureRequest) -> Iterator[Give]:
+    with request.param() as give:
+        yield give
 
 
 def frame() -> pd.DataFrame:
@@ -56,35 +81,36 @@ def frame() -> pd.DataFrame:
     )
 
 
-def given(spark: Any, rows: pd.DataFrame) -> Any:
-    """Return the rows in three partitions, as lists: what frames of other libraries become is a matter of theirs."""
-    cells = list(rows.itertuples(index=False, name=None))
-    return spark.createDataFrame(cells, "who string, a string, b double, c date").repartition(3)
-
-
-def test_partitions_add_up_to_the_frame(spark: Any) -> None:
+def test_partitions_add_up_to_the_frame(given: Give) -> None:
     rows, schema = frame(), Schema(COLUMNS)
-    table, told = Table.from_frame(given(spark, rows), schema), Table.from_frame(rows, schema)
-    assert isinstance(source_of(table), SparkSource)
+    table, told = Table.from_frame(given(rows), schema), Table.from_frame(rows, schema)
+    assert isinstance(source_of(table), PiecesSource)
     for kernel in (Counts.of("a", "b", "c"), SparseCounts(["a", "c"]), NumberSum("b"), NumberSum("c")):
         for where in ((), (("a", (0, 1)),)):
             assert tally(table, kernel, where) == tally(told, kernel, where)
     assert table.notes == told.notes
 
 
-def test_the_same_rows_of_persons_are_held(spark: Any) -> None:
+def test_the_same_rows_of_persons_are_held(given: Give) -> None:
     rows, schema = frame(), Schema(COLUMNS, person="who", rows_per_person=3)
     spelled = rows.assign(who=[who if place % 2 else f"{who}.0" for place, who in enumerate(rows["who"])])
-    table, told = Table.from_frame(given(spark, spelled), schema), Table.from_frame(rows, schema)
+    table, told = Table.from_frame(given(spelled), schema), Table.from_frame(rows, schema)
     for kernel in (Counts.of("a", "c"), PersonCount(), NumberSum("b")):
         held, expected = (source_of(each).bounded(PUBLIC_KEY).tally(kernel, ()) for each in (table, told))
         assert held.tolist() == expected.tolist()  # type: ignore[union-attr]  # dense
 
 
-def test_what_fails_among_the_rows_is_not_quoted(spark: Any, capfd: pytest.CaptureFixture[str]) -> None:
-    from pyspark.sql import functions  # noqa: PLC0415 - as the fixture
+def test_what_fails_among_the_rows_is_not_quoted(given: Give) -> None:
+    whole = given(frame()[:10])
 
-    bad = given(spark, frame()[:10]).withColumn("b", functions.raise_error(functions.lit("geheim")).cast("double"))
+    def fail(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        raise ValueError(f"geheim {list(batches)}")
+        yield
+
+    if hasattr(whole, "mapInArrow"):
+        bad = whole.mapInArrow(fail, KINDS)
+    else:
+        bad = whole.map_batches(lambda rows: next(fail(iter([rows]))), batch_format="pyarrow")
     with pytest.raises(TableError, match="a worker could not tally its part") as refused:
         tally(Table.from_frame(bad, Schema(COLUMNS)), Counts.of("a"))
     assert "geheim" not in str(refused.value)
