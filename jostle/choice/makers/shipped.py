@@ -165,6 +165,8 @@ GRIDS = (
 )
 
 ASKED_GRIDS = (
+    "AskedCells",
+    "AskedCells(tree=refined)",
     "RefinedTree",
     "ShrunkTree",
     "Identity",
@@ -176,7 +178,14 @@ ASKED_GRIDS = (
     "GreedyH",
 )
 """Those that are rehearsed on questions of all kinds and sizes: fast enough on many cells."""
-ASKED_AMONG = ("ShrunkTree", "RefinedTree", "GreedyH", "AdaptiveGrid", "HierarchicalB", "UniformGrid")
+ASKED_AMONG = (
+    "AskedCells",
+    "AskedCells(tree=refined)",
+    "GreedyH",
+    "AdaptiveGrid",
+    "HierarchicalB",
+    "UniformGrid",
+)
 """Those that are best somewhere among such questions."""
 
 RIGHT = ("PooledTree", "Mohammed(depth=1)", "NaiveBayes", "Mohammed(depth=2)", "Majority", "MarginalRegression")
