@@ -395,11 +395,14 @@ class _Branch:
         """The node of a tree, with what is below it; one Option all over is a single end."""
         feature = int(tree.feature[node])
         if feature == LEAF:
-            ends = np.flatnonzero(tree.feature == LEAF)
-            return cls(int(np.argmin(tree.values[np.searchsorted(ends, node), :options])))
+            leaf = np.count_nonzero(tree.feature[:node] == LEAF)
+            return cls(int(np.argmin(tree.values[leaf, :options])))
         below = tuple(cls.of(tree, options, int(child[node])) for child in (tree.left, tree.right))
-        if below[0] == below[1]:
-            return below[0]
+        low, high = below
+        if low == high or (low.feature == feature and low.below[1] == high):
+            return low
+        if high.feature == feature and high.below[0] == low:
+            return high
         return cls(-1, feature, float(f"{tree.threshold[node]:.3g}"), below)
 
     def ends(self, above: tuple[Condition, ...] = ()) -> Iterator[tuple[tuple[Condition, ...], int]]:

@@ -150,20 +150,24 @@ def _axes(marks: NDArray[np.bool_]) -> Axes:
     return tuple(np.flatnonzero(marks).tolist())
 
 
-def fitted(shape: tuple[int, ...], margins: Sequence[tuple[Axes, Floats]], weights: Sequence[float]) -> Floats:
-    """The grid that is nearest to even, in relative entropy, and has the margins, as far as they agree.
+def fitted(shape: tuple[int, ...], margins: Sequence[tuple[Facet, Floats]], weights: Sequence[float]) -> Floats:
+    """The grid that is nearest to even, in relative entropy, and has the counts of facets' leaves, as far as they agree.
 
-    They are made to agree on the number of records: the weighted mean of theirs.
+    They are made to agree on the number of records: the weighted mean of theirs. Inside a leaf, which says nothing of
+    how its records lie, the grid stays as other facets have it.
     """
-    total = float(np.average([cells.sum() for _, cells in margins], weights=weights))
-    grid = np.full(shape, max(total, 0.0) / math.prod(shape))
-    overlap = sum(len(axes) for axes, _ in margins) > len({axis for axes, _ in margins for axis in axes})
-    for _ in range(SWEEPS if overlap else 1):
-        for axes, cells in margins:
-            others = tuple(axis for axis in range(len(shape)) if axis not in axes)
-            held = grid.sum(axis=others, keepdims=True)
-            wanted = np.expand_dims(cells * (total / max(float(cells.sum()), 1e-300)), others)
-            grid *= np.divide(wanted, held, out=np.zeros_like(held), where=held > 0)
+    total = max(float(np.average([leaves.sum() for _, leaves in margins], weights=weights)), 0.0)
+    grid = np.full(shape, total / math.prod(shape))
+    axes = [axis for facet, _ in margins for axis in facet.axes]
+    for _ in range(SWEEPS if len(axes) > len(set(axes)) else 1):
+        for facet, leaves in margins:
+            others = tuple(axis for axis in range(len(shape)) if axis not in facet.axes)
+            tree, wanted = facet.tree, leaves * (total / max(float(leaves.sum()), 1e-300))
+            held = np.add.reduceat(grid.sum(axis=others).ravel()[tree.order], tree.starts[-1])
+            factors = np.empty(len(tree.order))
+            raised = np.divide(wanted, held, out=np.zeros_like(held), where=held > 0)
+            factors[tree.order] = np.repeat(raised, tree.leaf_sizes)
+            grid *= np.expand_dims(factors.reshape(tree.shape), others)
     return grid
 
 
@@ -195,13 +199,13 @@ class AskedCells(GridOption):
         schema, shape = db.schema, grid_shape(db.schema)
         wanted = workload or Workload.random_ranges(shape)
         facets, shares = facets_of(wanted, apart=not may_be_blank(schema, schema.names))
+        if len(facets) == 1 and len(facets[0].axes) == len(shape):
+            return self._counted(db, facets[0], epsilon)
         margins = []
         for facet, part in zip(facets, shares, strict=True):
             names = [schema.names[axis] for axis in facet.axes]
-            on = db if len(names) == len(shape) else db.only(*names)
-            margins.append((facet.axes, self._counted(on, facet, epsilon * part).cells))
-        if len(margins) == 1 and len(margins[0][0]) == len(shape):
-            return Estimate(margins[0][1])
+            cells = self._counted(db.only(*names), facet, epsilon * part).cells
+            margins.append((facet, np.add.reduceat(cells.ravel()[facet.tree.order], facet.tree.starts[-1])))
         return Estimate(fitted(shape, margins, [float(part) ** 2 for part in shares]))
 
     def _counted(self, db: Probe, facet: Facet, epsilon: Fraction) -> Estimate:

@@ -183,8 +183,6 @@ class WorkloadFacts:
     """The share of sides, of those that are not whole, that start or end with their axis."""
     whole: float
     """The share of sides that are whole axes."""
-    log_told: float
-    """The logarithm of the share of cells that queries tell apart: runs along axes that none cuts count as one."""
 
 
 def facts_of(workload: Boxes) -> WorkloadFacts:
@@ -208,7 +206,6 @@ def _worked_out(workload: Boxes) -> WorkloadFacts:
         cells=float((lengths == 1).all(axis=1).mean()),
         edges=float(at_edge.sum() / max(1, (~whole).sum())),
         whole=float(whole.mean()),
-        log_told=float(np.log10([len(runs) for runs in workload.runs()]).sum() - np.log10(workload.shape).sum()),
     )
 
 

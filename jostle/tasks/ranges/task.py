@@ -225,13 +225,7 @@ def whole_axes(db: View) -> float:
     return asked_facts(db).whole
 
 
-@metafeature(low="ranges tell few of the cells apart", high="ranges tell most cells apart")
-def log_told(db: View) -> float:
-    """The logarithm of the share of cells that ranges tell apart."""
-    return asked_facts(db).log_told
-
-
-ASKED: tuple[Metafeature, ...] = (log_queries, log_volume, log_length, single_cells, from_edges, whole_axes, log_told)
+ASKED: tuple[Metafeature, ...] = (log_queries, log_volume, log_length, single_cells, from_edges, whole_axes)
 """About the question, and free."""
 PUBLIC: tuple[Metafeature, ...] = (log_epsilon, axes, log_cells, *ASKED)
 """Free."""
