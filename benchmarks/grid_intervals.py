@@ -31,8 +31,8 @@ from jostle.learned.grid_errors import GridErrors, kept_errors, write_errors
 from jostle.options import get
 from jostle.tasks.ranges.estimate import Estimate, Workload
 from jostle.tasks.ranges.instances import grid_instance
-from jostle.tasks.ranges.questions import RangeQuestion
 from jostle.tasks.ranges.intervals import Calibrated, Kinds, scale_inputs
+from jostle.tasks.ranges.questions import RangeQuestion
 
 Floats = NDArray[np.float64]
 Errors = dict[str, NDArray[Any]]

@@ -97,7 +97,10 @@ def slice_of(database: PublicGrid, spec: GridSpec, epsilon: str) -> str:
 
 def measure(jobs: list[Job], file: Path, makers: list[str], trials: int, workers: int) -> None:
     """Add to a file the rows that it does not have, trial by trial, so that it can be stopped and gone on with."""
-    options: dict[str, Option] = {**{name: get(name) for name in ASKED_GRIDS}, **{name: pretrained(name) for name in makers}}
+    options: dict[str, Option] = {
+        **{name: get(name) for name in ASKED_GRIDS},
+        **{name: pretrained(name) for name in makers},
+    }
     rows: list[list[object]] = []
     if file.exists():
         with file.open(newline="", encoding="utf-8") as there:
@@ -167,7 +170,9 @@ def main() -> int:
             metafeatures=RANGES.rehearsal.metafeatures,
         )
         rehearse_all(some, plan, history, workers=None if given.workers < 0 else given.workers)
-    stood_for(history, {database.key(spec) for database, spec in jobs} - {database.key(spec) for database, spec in apart})
+    stood_for(
+        history, {database.key(spec) for database, spec in jobs} - {database.key(spec) for database, spec in apart}
+    )
     return 0
 
 

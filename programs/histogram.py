@@ -11,14 +11,8 @@ from math import floor, sqrt
 from typing import Any
 
 import jostle
-from jostle.privacy.expressions import cells, deviation, occupied, rows
+from jostle.privacy.expressions import cells, deviation, occupied
 from jostle.public import gridCorpus
-
-
-@jostle.metafeature
-def scale(db: Any) -> float:
-    """Return the number of records times epsilon."""
-    return float(db.buy(rows()) * db.epsilon)
 
 
 @jostle.metafeature
@@ -47,7 +41,7 @@ def Flat(db: jostle.Probe, queries: Any, *, epsilon: Fraction) -> Any:  # noqa: 
 noisyHistChoice = jostle.quickly(  # noqa: N816 - the name in histogram.jst
     jostle.MkChoiceMaker(
         among=["DAWA", "MWEM", "AdaptiveGrid", Flat],
-        informed_by=[scale, uniformity, sparsity, *jostle.free_facts("grid")],
+        informed_by=[uniformity, sparsity, *jostle.free_facts("grid")],
         trained_on=gridCorpus,
         label="noisyHistChoice",
     )

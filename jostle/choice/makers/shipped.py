@@ -232,7 +232,12 @@ SHIPPED = {
     "ranges-1d": Shipped(RANGES, LINES, GRIDS, "Uniform", axes=(1,), besides=ABOUT_QUESTIONS),
     "ranges-2d": Shipped(RANGES, MAPS, GRIDS, "Uniform", axes=(2,), besides=ABOUT_QUESTIONS),
     "ranges": Shipped(
-        RANGES, ASKED_AMONG, ASKED_GRIDS, axes=(1, 2, 3), asked=True, besides=frozenset(each.name for each in RANGES.rehearsal.metafeatures if each.name not in LOOKED_AT)
+        RANGES,
+        ASKED_AMONG,
+        ASKED_GRIDS,
+        axes=(1, 2, 3),
+        asked=True,
+        besides=frozenset(each.name for each in RANGES.rehearsal.metafeatures if each.name not in LOOKED_AT),
     ),
     "publishing": Shipped(PUBLISHING, PUBLISHERS, PUBLISHERS),
     "selection": Shipped(SELECTION, SELECTING, SELECTORS),

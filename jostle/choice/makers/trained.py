@@ -435,7 +435,9 @@ def _where(conditions: Sequence[Condition], names: Sequence[str]) -> str:
     for feature in dict.fromkeys(feature for feature, _, _ in conditions):
         low = f"{plain(least[feature])} < " if feature in least else ""
         high = f" <= {plain(most[feature])}" if feature in most else ""
-        said.append(f"{low}{names[feature]}{high}" if high or not low else f"{names[feature]} > {plain(least[feature])}")
+        said.append(
+            f"{low}{names[feature]}{high}" if high or not low else f"{names[feature]} > {plain(least[feature])}"
+        )
     return f" where {' and '.join(said)}" if said else ""
 
 

@@ -129,7 +129,7 @@ def facets_of(workload: Workload, *, apart: bool = True) -> tuple[list[Facet], t
 
 
 def tells_all(workload: Workload) -> bool:
-    """Whether queries tell cells apart as a tree over all of them does: `AskedCells` is the Option it counts by then."""
+    """Whether queries tell all cells apart, more or less: then `AskedCells` is the Option that it counts by."""
     cells = math.prod(workload.shape)
     if Kinds.of(workload).is_one:
         return math.prod(map(len, workload.runs())) > NEARLY * cells
@@ -151,7 +151,7 @@ def _axes(marks: NDArray[np.bool_]) -> Axes:
 
 
 def fitted(shape: tuple[int, ...], margins: Sequence[tuple[Facet, Floats]], weights: Sequence[float]) -> Floats:
-    """The grid that is nearest to even, in relative entropy, and has the counts of facets' leaves, as far as they agree.
+    """The grid nearest to even, in relative entropy, that has the counts of facets' leaves, as far as they agree.
 
     They are made to agree on the number of records: the weighted mean of theirs. Inside a leaf, which says nothing of
     how its records lie, the grid stays as other facets have it.

@@ -62,7 +62,8 @@ def test_rules_say_what_is_run_where_and_can_be_pasted_into_a_program() -> None:
     assert re.search(r"#   Majority where size <= 3\.\d+\n#   NaiveBayes where size > 3\.\d+\n", rules)
     bodies = dict(re.findall(r"# In the class of (\w+):\n((?:    .*\n?)+)", rules))
     classes = [
-        f"class My{name}(Option):\n    def answer(db):\n        return {name}(db)\n\n{body}\n" for name, body in bodies.items()
+        f"class My{name}(Option):\n    def answer(db):\n        return {name}(db)\n\n{body}\n"
+        for name, body in bodies.items()
     ]
     text = "\n".join(
         [

@@ -1,4 +1,4 @@
-"""AskedCells: which axes and runs of cells it counts, that it is another Option where all are told apart, what it gains."""
+"""AskedCells: which axes and runs of cells it counts, where it is another Option, and what it gains."""
 
 from __future__ import annotations
 
