@@ -1,6 +1,6 @@
 """Find how far grid Options are off on public grids, for the intervals of what they estimate, and show what came of it.
 
-    python benchmarks/grid_intervals.py gather FOLDER --role learn --out learn.npz
+    python benchmarks/grid_intervals.py gather FOLDER --role learn --out learn.npz [--options AskedCells]
     python benchmarks/grid_intervals.py ship learn.npz
     python benchmarks/grid_intervals.py page learn.npz [--judge judge.npz] >> docs/benchmarks/intervals.md
 
@@ -32,12 +32,16 @@ from jostle.options import get
 from jostle.tasks.ranges.estimate import Estimate, Workload
 from jostle.tasks.ranges.instances import grid_instance
 from jostle.tasks.ranges.intervals import Calibrated, Kinds, scale_inputs
+from jostle.tasks.ranges.questions import RangeQuestion
 
 Floats = NDArray[np.float64]
 Errors = dict[str, NDArray[Any]]
 """A row per query that was answered, by the name of the column."""
 
-OPTIONS = tuple(dict.fromkeys((*LINES, *MAPS, "AHP", "QuadTree")))
+COARSE = ("AskedCells", "AskedCells(tree=refined)")
+"""Those that count what is asked: in the place of one-sided ranges, which tell all cells apart, they are asked for
+marginals of maps, and of lines for a few boxes."""
+OPTIONS = (*dict.fromkeys((*LINES, *MAPS, "AHP", "QuadTree")), *COARSE)
 SHAPES = {1: ((1024,), (256,), (1024,), (64,)), 2: ((64, 64), (32, 32), (64, 64), (16, 16))}
 EPSILONS = ("0.1", "1", "0.3", "0.03")
 LEAST, MOST = 30.0, 3e6
@@ -47,6 +51,8 @@ DRAWS = 4
 ASKED, BOXES = 40, 120
 """Queries that are judged: of those asked for, and of all sizes."""
 FEW = 8
+PREFIXES = 2
+"""Which kind of what is asked is one-sided ranges."""
 LEVELS = (0.5, 0.8, 0.9, 0.95)
 KINDS = Kinds((1 / 300, 1 / 20), (1e4,))
 FEWEST = 25
@@ -120,10 +126,19 @@ def errors_on(database: PublicGrid, names: Sequence[str], place: int, draw: int)
             declared=(draw + place // 2) % DRAWS == 0,
         ),
     )
-    workload = asked(instance.counts.shape, draw + place // 16, chance)
-    queries = judged(workload, chance)
-    truth = queries.answers(instance.counts)
+    usual = asked(instance.counts.shape, draw + place // 16, chance), chance
+    coarse = usual
+    if (draw + place // 16) % 4 == PREFIXES:
+        few = np.random.default_rng([zlib.crc32(database.name.encode()), draw, 1])
+        shape = instance.counts.shape
+        coarse = (boxes(shape, FEW, few) if len(shape) == 1 else RangeQuestion("marginals").workload(shape)), few
+    known: dict[bool, tuple[Workload, Workload, Floats]] = {}
     for name in names:
+        if (name in COARSE) not in known:
+            workload, drawn = coarse if name in COARSE else usual
+            queries = judged(workload, drawn)
+            known[name in COARSE] = workload, queries, queries.answers(instance.counts)
+        workload, queries, truth = known[name in COARSE]
         seed = zlib.crc32(f"{instance.key} {name} {get(name).version}".encode())
         estimate = get(name)(jostle.rehearse(instance.table, epsilon=epsilon, seed=seed), workload, epsilon=epsilon)
         if isinstance(estimate, Estimate) and not estimate.linear:
@@ -263,7 +278,7 @@ def page(learn: Errors, judge: Errors | None) -> Iterator[str]:
             continue
         yield f"\n### {name[0].upper()}{name[1:]}: {len(set(errors['group'].tolist()))} groups\n"
         yield f"| {' | '.join(titles)} |\n{'|---' * len(titles)}|"
-        for option in OPTIONS:
+        for option in dict.fromkeys(errors["option"].tolist()):
             own = of_option(errors, option)
             half = left_out(own) if errors is learn else halves(kept_errors().options[option], own)
             yield line(f"`{option}`, version {own['version'][0]}", own, half)
@@ -287,6 +302,7 @@ def main() -> int:
     gathering.add_argument("folder", type=Path)
     gathering.add_argument("--role", default="learn")
     gathering.add_argument("--out", type=Path, required=True)
+    gathering.add_argument("--options", nargs="*", default=OPTIONS)
     shipping = commands.add_parser("ship")
     shipping.add_argument("learn", type=Path)
     paging = commands.add_parser("page")
@@ -294,11 +310,12 @@ def main() -> int:
     paging.add_argument("--judge", type=Path)
     given = parser.parse_args()
     if given.command == "gather":
-        np.savez_compressed(given.out, allow_pickle=False, **gather(given.folder, given.role, OPTIONS))
+        np.savez_compressed(given.out, allow_pickle=False, **gather(given.folder, given.role, given.options))
         return 0
     learn = read(given.learn)
     if given.command == "ship":
-        known = {name: fitted(of_option(learn, name)) for name in OPTIONS}
+        fresh = {name: fitted(of_option(learn, name)) for name in OPTIONS if name in learn["option"]}
+        known = {**kept_errors().options, **fresh}
         write_errors(GridErrors(tuple(sorted(set(learn["group"].tolist()))), LEVELS, KINDS, known))
         return 0
     for said in page(learn, None if given.judge is None else read(given.judge)):

@@ -24,25 +24,31 @@ from fractions import Fraction
 from math import prod
 from pathlib import Path
 
+from attrs import evolve
 from joblib import Parallel, delayed
 from roles import asked_of
 
 from jostle import pretrained
-from jostle.choice.learning.history import History
+from jostle.choice.learning.history import History, Runs
 from jostle.choice.learning.rehearse import Plan, rehearse_all, seed_of
 from jostle.choice.makers.shipped import ASKED_GRIDS
 from jostle.corpora.databases import PublicGrid
 from jostle.corpora.parts import GridSpec
 from jostle.options import get
+from jostle.options.base import Option
+from jostle.options.ranges.asked_cells import tells_all
 from jostle.privacy.opening import rehearse
 from jostle.tasks import RANGES
-from jostle.tasks.ranges.questions import RangeQuestion, question_roles, spread
+from jostle.tasks.ranges.questions import RangeQuestion, question_roles, spread, workload_of
 
 EPSILONS = ("1/10", "1")
 LOG_RECORDS = (1.5, 7.0)
 LOG_CELLS = (4, 16, 18)
 """Powers of two of the number of cells: from the first to the second, 4% up to the third."""
 SEED = 2
+Job = tuple[PublicGrid, GridSpec]
+Asked = tuple[str, str]
+"""A budget, and the name of an Option or a maker."""
 
 
 def questions(databases: list[PublicGrid], count: int, role: str) -> Iterator[tuple[PublicGrid, GridSpec]]:
@@ -70,23 +76,68 @@ def sides(whole: tuple[int, ...], cells: float, aspect: float) -> tuple[float, .
     return tuple(min(max(2.0, side), float(most)) for side, most in zip(wanted[:axes], whole, strict=True))
 
 
-def measured(database: PublicGrid, spec: GridSpec, makers: list[str], trials: int) -> list[list[object]]:
-    """Return the rows of all trials of one question."""
-    ways = {**{name: get(name) for name in ASKED_GRIDS}, **{name: pretrained(name) for name in makers}}
+def measured(database: PublicGrid, spec: GridSpec, trial: int, ways: dict[Asked, Option]) -> list[list[object]]:
+    """Return the rows of one trial of one question, of some ways at some budgets."""
     instance = RANGES.rehearsal.instance(database, spec)
-    kind, _, number = str(spec.asks).split()
     rows: list[list[object]] = []
-    for epsilon in EPSILONS:
-        signal = math.log10(instance.rows * Fraction(epsilon))
-        sides = "x".join(map(str, spec.shape or ()))
-        name = f"{database.axes}-D {kind} {sides} 10^{signal:.1f} {number}"
-        for trial in range(trials):
-            for way, option in ways.items():
-                seed = seed_of(instance.key, way, epsilon, 100 + trial)
-                db = rehearse(instance.table, epsilon=epsilon, seed=seed)
-                answer = option(db, *instance.questions, epsilon=Fraction(epsilon))
-                rows.append([database.group, name, epsilon, trial, way, instance.loss(answer)])
+    for (epsilon, way), option in ways.items():
+        seed = seed_of(instance.key, way, epsilon, 100 + trial)
+        db = rehearse(instance.table, epsilon=epsilon, seed=seed)
+        answer = option(db, *instance.questions, epsilon=Fraction(epsilon))
+        rows.append([database.group, slice_of(database, spec, epsilon), epsilon, trial, way, instance.loss(answer)])
     return rows
+
+
+def slice_of(database: PublicGrid, spec: GridSpec, epsilon: str) -> str:
+    """Return what a question is called: axes, kind, sides, records times epsilon, and its number."""
+    kind, _, number = str(spec.asks).split()
+    signal = math.log10((spec.records or 0) * Fraction(epsilon))
+    return f"{database.axes}-D {kind} {'x'.join(map(str, spec.shape or ()))} 10^{signal:.1f} {number}"
+
+
+def measure(jobs: list[Job], file: Path, makers: list[str], trials: int, workers: int) -> None:
+    """Add to a file the rows that it does not have, trial by trial, so that it can be stopped and gone on with."""
+    options: dict[str, Option] = {
+        **{name: get(name) for name in ASKED_GRIDS},
+        **{name: pretrained(name) for name in makers},
+    }
+    rows: list[list[object]] = []
+    if file.exists():
+        with file.open(newline="", encoding="utf-8") as there:
+            rows = [list(row.values()) for row in csv.DictReader(there)]
+    done = {tuple(map(str, row[1:5])) for row in rows}
+    alike = {slice_of(*job, epsilon) for job in jobs if told(*job) for epsilon in EPSILONS}
+
+    def by_other_names(rows: list[list[object]]) -> Iterator[list[object]]:
+        """Yield rows of what an Option of these is by another name, which is not run twice."""
+        for group, question, epsilon, trial, way, loss in rows:
+            for name, plain in PLAIN.items():
+                if plain == way and question in alike and (question, epsilon, str(trial), name) not in done:
+                    yield [group, question, epsilon, trial, name, loss]
+
+    missing = [
+        (database, spec, trial, ways)
+        for trial in range(trials)
+        for database, spec in jobs
+        if (
+            ways := {
+                (epsilon, name): option
+                for epsilon in EPSILONS
+                for name, option in options.items()
+                if ((question := slice_of(database, spec, epsilon)), epsilon, str(trial), name) not in done
+                and not (name in PLAIN and question in alike)
+            }
+        )
+    ]
+    with file.open("a", newline="", encoding="utf-8", buffering=1) as added:
+        writer = csv.writer(added)
+        if not rows:
+            writer.writerow(["group", "database", "epsilon", "trial", "way", "loss"])
+        writer.writerows(by_other_names(rows))
+        found = Parallel(n_jobs=workers, return_as="generator")(delayed(measured)(*each) for each in missing)
+        for each in found:
+            writer.writerows(each)
+            writer.writerows(by_other_names(each))
 
 
 def main() -> int:
@@ -98,6 +149,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, nargs=3, default=(120, 120, 60), help="Questions of 1, 2 and 3 axes.")
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--measure", nargs="*", help="Makers to be measured beside the Options.")
+    parser.add_argument("--workers", type=int, default=-1)
     given = parser.parse_args()
     jobs = [
         job
@@ -106,23 +158,45 @@ def main() -> int:
     ]
     jobs.sort(key=lambda job: prod(job[1].shape or ()) > 2**14)  # the long ones last
     if given.measure is not None:
-        rows = Parallel(n_jobs=-1, return_as="generator", verbose=1)(
-            delayed(measured)(*job, given.measure, given.repeats) for job in jobs
-        )
-        with given.history.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(["group", "database", "epsilon", "trial", "way", "loss"])
-            for found in rows:
-                writer.writerows(found)
+        measure(jobs, given.history, given.measure, given.repeats, given.workers)
         return 0
-    plan = Plan(
-        options=[get(name) for name in ASKED_GRIDS],
-        epsilons=EPSILONS,
-        repeats=given.repeats,
-        metafeatures=RANGES.rehearsal.metafeatures,
+    history = History.open(given.history)
+    apart = [job for job in jobs if not told(*job)]
+    for options, some in ((set(ASKED_GRIDS) - set(PLAIN), jobs), (set(PLAIN), apart)):
+        plan = Plan(
+            options=[get(name) for name in ASKED_GRIDS if name in options],
+            epsilons=EPSILONS,
+            repeats=given.repeats,
+            metafeatures=RANGES.rehearsal.metafeatures,
+        )
+        rehearse_all(some, plan, history, workers=None if given.workers < 0 else given.workers)
+    stood_for(
+        history, {database.key(spec) for database, spec in jobs} - {database.key(spec) for database, spec in apart}
     )
-    rehearse_all(jobs, plan, History.open(given.history))
     return 0
+
+
+PLAIN = {"AskedCells": "ShrunkTree", "AskedCells(tree=refined)": "RefinedTree"}
+"""What an Option is, by another name, where the queries tell all cells apart."""
+
+
+def told(database: PublicGrid, spec: GridSpec) -> bool:
+    """Whether a question tells all cells apart."""
+    return tells_all(workload_of(str(spec.asks), spec.shape or database.shape))
+
+
+def stood_for(history: History, keys: set[str]) -> None:
+    """Add the losses of what Options are by another name, which are not run twice."""
+    known = {(run.instance, run.option, run.repeat) for run in history.lines() if isinstance(run, Runs)}
+    history.add(
+        *(
+            evolve(run, option=name, version=get(name).version)
+            for run in list(history.lines())
+            if isinstance(run, Runs) and run.instance in keys
+            for name, plain in PLAIN.items()
+            if plain == run.option and (run.instance, name, run.repeat) not in known
+        )
+    )
 
 
 if __name__ == "__main__":

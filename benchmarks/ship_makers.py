@@ -17,6 +17,7 @@ from typing import Any
 from jostle.choice.learning.cases import cases_of
 from jostle.choice.learning.history import History, KnownDatabase, KnownInstance, read_history
 from jostle.choice.makers.shipped import (
+    ASKED_GRIDS,
     CLASSIFIERS,
     GRIDS,
     PUBLISHERS,
@@ -33,7 +34,7 @@ from jostle.tasks import Task
 
 def shipped_part(history: History, task: Task[Any]) -> History:
     """Return what is known of one task's shipped Options as they are now: of older versions nobody learns."""
-    names = {*CLASSIFIERS, *GRIDS, *PUBLISHERS, *SELECTORS}
+    names = {*CLASSIFIERS, *GRIDS, *ASKED_GRIDS, *PUBLISHERS, *SELECTORS}
     current = {(name, get(name).version) for name in names}
     digests = {digest for digest, database in history.databases.items() if database.task == task.name}
     kept = {key for key, instance in history.instances.items() if instance.database in digests}

@@ -136,6 +136,7 @@ class LearnedMaker(Learned):
             yield f"  it looks at {looked_at}, spending {float(trained.share):.2%} of the budget"
             yield f"  its learner is called {trained.learner}"
             yield f"  the Option that does best if one is run always is {trained.options[trained.single][0]}"
+            yield from ("", trained.rules(), "")
         else:
             yield "  it looks at nothing, and spends nothing on choosing"
         if self.judged is not None:

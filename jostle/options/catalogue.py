@@ -16,6 +16,6 @@ from jostle.options.classification import (
 )
 from jostle.options.evaluation import pri_roc
 from jostle.options.publishing import one_grid, privbayes, projected_histogram
-from jostle.options.ranges import cells, grids, hierarchies, mwem, partitions, refined_tree, wavelets
+from jostle.options.ranges import asked_cells, cells, grids, hierarchies, mwem, partitions, refined_tree, wavelets
 from jostle.options.selection import selectors
 from jostle.options.statistics import choosing, quantiles, totals, variances

@@ -45,6 +45,7 @@ EvaluatorName: TypeAlias = Literal["PriROC"]
 GridName: TypeAlias = Literal[
     "AHP",
     "AdaptiveGrid",
+    "AskedCells",
     "DAWA",
     "GreedyH",
     "HierarchicalB",

@@ -283,7 +283,7 @@ class NearestLearner(Learner):
         """The cases, scaled."""
         regrets, best = log_regret(example.losses, example.floor)
         centre, width = example.inputs.mean(axis=0), example.inputs.std(axis=0)
-        width = np.where(width > 0, width, 1.0)
+        width = np.where(width >= LEAST_WIDTH, width, 1.0)  # of one number, but for rounding
         points = (example.inputs - centre) / width
         return FittedNearest(centre, width, points, regrets, best[:, 0], example.weights, self.count)
 

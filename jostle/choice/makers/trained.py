@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 from attrs import asdict, evolve, field, frozen
 
 from jostle.choice.learning.cases import Cases, Failed
+from jostle.choice.learning.formulas import plain
 from jostle.choice.learning.learners import LEARNERS, Fitted, Learner, Predict, from_facts, log_regret, losses_of
 from jostle.choice.learning.regret import Figures, fit_regret_tree, in_words, path_of, single_best, with_lead
 from jostle.choice.makers.training import (
@@ -31,7 +32,7 @@ from jostle.files.kinds import FileKind
 from jostle.files.structure import structured
 from jostle.files.texts import DamageError
 from jostle.learned.files import write_whole
-from jostle.learned.policies import Forest
+from jostle.learned.policies import LEAF, Forest
 from jostle.options.base import Option
 from jostle.tables.schema import Schema
 from jostle.tasks.metafeature import Metafeature, named
@@ -146,6 +147,20 @@ class Trained:
         if int(np.argmin(leaf[0, :options])) == chosen:
             return said
         return f"{said}; of databases like that, it did best on those most like this one"
+
+    def rules(self) -> str:
+        """Which Option is mostly run where, as a list of rules, and as text for the Options' classes in a program.
+
+        It is read off the small tree that reasons are told by; branches that end in one Option are one.
+        """
+        named, names = [name for name, _ in self.options], [name for name, _ in self.metafeatures]
+        tree = _Branch.of(self.reasons, len(named))
+        lines = ["# What it mostly runs, the first that holds:"]
+        lines += [f"#   {named[option]}{_where(conditions, names)}" for conditions, option in tree.ends()]
+        for option in dict.fromkeys(option for _, option in tree.ends()):
+            lines += ["", f"# In the class of {named[option]}:", "    def predict(F):"]
+            lines += [f"        return {tree.text(option, names)}"]
+        return "\n".join(lines)
 
     @property
     def summary(self) -> str:
@@ -358,6 +373,72 @@ def learn(
         return learned(cases, shares)
     found = learned(others, shares)
     return evolve(found, declared=learned(declared, shares[:1]))
+
+
+Condition = tuple[int, float, bool]
+"""A metafeature by its place, a threshold, and whether it is above that."""
+BEST, OTHERS = 1, 2
+"""What a rule predicts of the Option it takes, and of others, in units of the least loss."""
+
+
+@frozen
+class _Branch:
+    """A node of a tree of reasons: the Option it ends in, or a question and two more nodes."""
+
+    option: int = -1
+    feature: int = -1
+    threshold: float = 0.0
+    below: tuple[_Branch, ...] = ()
+
+    @classmethod
+    def of(cls, tree: Forest, options: int, node: int = 0) -> _Branch:
+        """The node of a tree, with what is below it; one Option all over is a single end."""
+        feature = int(tree.feature[node])
+        if feature == LEAF:
+            leaf = np.count_nonzero(tree.feature[:node] == LEAF)
+            return cls(int(np.argmin(tree.values[leaf, :options])))
+        below = tuple(cls.of(tree, options, int(child[node])) for child in (tree.left, tree.right))
+        low, high = below
+        if low == high or (low.feature == feature and low.below[1] == high):
+            return low
+        if high.feature == feature and high.below[0] == low:
+            return high
+        return cls(-1, feature, float(f"{tree.threshold[node]:.3g}"), below)
+
+    def ends(self, above: tuple[Condition, ...] = ()) -> Iterator[tuple[tuple[Condition, ...], int]]:
+        """Yield the conditions of each end, and its Option."""
+        if not self.below:
+            yield above, self.option
+        for place, each in enumerate(self.below):
+            yield from each.ends((*above, (self.feature, self.threshold, bool(place))))
+
+    def text(self, option: int, names: Sequence[str]) -> str:
+        """What an Option's class predicts, as an expression."""
+        if not self.below:
+            return str(BEST if self.option == option else OTHERS)
+        low, high = (each.text(option, names) for each in self.below)
+        if low == high:
+            return low
+        return f"({low} if F.{names[self.feature]} <= {plain(self.threshold)} else {high})"
+
+
+def _where(conditions: Sequence[Condition], names: Sequence[str]) -> str:
+    """Conditions in words; of several on one number, those that say most."""
+    least: dict[int, float] = {}
+    most: dict[int, float] = {}
+    for feature, threshold, above in conditions:
+        if above:
+            least[feature] = max(threshold, least.get(feature, threshold))
+        else:
+            most[feature] = min(threshold, most.get(feature, threshold))
+    said = []
+    for feature in dict.fromkeys(feature for feature, _, _ in conditions):
+        low = f"{plain(least[feature])} < " if feature in least else ""
+        high = f" <= {plain(most[feature])}" if feature in most else ""
+        said.append(
+            f"{low}{names[feature]}{high}" if high or not low else f"{names[feature]} > {plain(least[feature])}"
+        )
+    return f" where {' and '.join(said)}" if said else ""
 
 
 def _listed(phrases: list[str]) -> str:

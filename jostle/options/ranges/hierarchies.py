@@ -15,6 +15,7 @@ from jostle.options.base import option
 from jostle.options.ranges.base import GridOption, count_tree, look_first
 from jostle.options.ranges.reading import SPLITS, read_leaves
 from jostle.options.ranges.tree import (
+    Tree,
     axis_cuts,
     coarseness,
     exact_shares,
@@ -223,8 +224,10 @@ class ShrunkTree(GridOption):
     def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:
         """The shrunk counts."""
         shape = grid_shape(db.schema)
-        wanted = workload or Workload.random_ranges(shape)
-        tree = halving_tree(shape)
+        return self.counted(db, halving_tree(shape), workload or Workload.random_ranges(shape), epsilon)
+
+    def counted(self, db: Probe, tree: Tree, wanted: Workload, epsilon: Fraction) -> Estimate:
+        """The shrunk counts of a tree over the grid of all columns."""
         depth = len(tree.starts) - 1
         level = min(FIRST_LEVEL, depth // 2)
         first = look_first(db, tree, level, epsilon * self.first_share, site="first look")

@@ -228,8 +228,11 @@ class RefinedTree(GridOption):
 
     def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:  # noqa: ARG002 - any
         """The estimate."""
+        return self.counted(db, halving_tree(grid_shape(db.schema)), epsilon)
+
+    def counted(self, db: Probe, tree: Tree, epsilon: Fraction) -> Estimate:
+        """The estimate by a tree over the grid of all columns."""
         schema = db.schema
-        tree = halving_tree(grid_shape(schema))
         level = min(FIRST_LEVEL + len(tree.shape), (len(tree.starts) - 1) // 2)
         counted = CountedTree.nothing(tree)
         rows = declared_rows(schema, schema.names)

@@ -190,6 +190,21 @@ def halving_tree(shape: tuple[int, ...]) -> Tree:
     return tree_of_cuts(shape, halving_cuts(shape))
 
 
+NEARLY = 3 / 4
+"""Of a grid's cells: where queries tell more apart, all are."""
+
+
+def tree_over(shape: tuple[int, ...], runs: Sequence[Places]) -> Tree:
+    """The tree of halvings whose leaves are runs of cells along each axis; every level halves how many these are.
+
+    Where nearly each run is a single cell, it is the `halving_tree`.
+    """
+    if math.prod(map(len, runs)) > NEARLY * math.prod(shape):
+        return halving_tree(shape)
+    levels = halving_cuts(tuple(map(len, runs)))
+    return tree_of_cuts(shape, [[starts[cuts] for starts, cuts in zip(runs, level, strict=True)] for level in levels])
+
+
 def halving_cuts(shape: tuple[int, ...]) -> list[list[Places]]:
     """Per level of the tree of halvings and axis, where intervals begin whose products are its nodes."""
     cuts = [np.zeros(1, dtype=np.int64) for _ in shape]

@@ -283,6 +283,15 @@ class Boxes:
         sizes: NDArray[np.float64] = np.prod(self.high - self.low, axis=1, dtype=np.float64)
         return sizes
 
+    def runs(self) -> list[NDArray[np.int64]]:
+        """Per axis where the runs of cells begin that no box cuts.
+
+        >>> Boxes.boxes(10, [(2, 5), (2, 10)]).runs()
+        [array([0, 2, 5])]
+        """
+        ends = np.concatenate([np.zeros_like(self.low[:1]), self.low, self.high])
+        return [np.unique(places[places < side]) for places, side in zip(ends.T, self.shape, strict=True)]
+
     def sample(self, count: int) -> Self:
         """At most so many of the queries, spread evenly over the list."""
         if len(self) <= count:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
@@ -28,7 +29,9 @@ from jostle.choice.makers.training import (
     most_careful,
     nested,
 )
-from jostle.errors import ChoiceError
+from jostle.errors import ChoiceError, Source
+from jostle.lang.program import load_source
+from jostle.options.base import Option
 from jostle.tasks import Judge
 from jostle.tasks.metafeature import Metafeature
 
@@ -52,6 +55,33 @@ def test_what_decides_is_found_and_bought() -> None:
     assert found.regret_mean < 1.2
     free = judge(cases, Way((budget, attributes), Fraction(0), TreeLearner()), folds=6)
     assert free.score(cases) > best.score(cases) + 0.2
+
+
+def test_rules_say_what_is_run_where_and_can_be_pasted_into_a_program() -> None:
+    rules = trained_on(*_learned(known_by_rows())).rules()
+    assert re.search(r"#   Majority where size <= 3\.\d+\n#   NaiveBayes where size > 3\.\d+\n", rules)
+    bodies = dict(re.findall(r"# In the class of (\w+):\n((?:    .*\n?)+)", rules))
+    classes = [
+        f"class My{name}(Option):\n    def answer(db):\n        return {name}(db)\n\n{body}\n"
+        for name, body in bodies.items()
+    ]
+    text = "\n".join(
+        [
+            "from classifiers import Majority, NaiveBayes\n",
+            "def size(db):\n    return {{ len(db) }}\n",
+            *classes,
+            "choice = MkChoiceMaker among {MyMajority, MyNaiveBayes} informed by {size}\n",
+            "def main(db):\n    return choice(db)\n",
+        ]
+    )
+    maker = load_source(Source("p.jst", text)).makers["choice"]
+    predicted = [[prior({"size": rows}) for prior in maker.priors() if prior] for rows in (2.0, 5.0)]
+    assert predicted == [[1, 2], [2, 1]]
+
+
+def _learned(history: History) -> tuple[Cases, tuple[Option, ...], list[Judged]]:
+    cases, tried = judged(history)
+    return cases, AMONG, tried
 
 
 def test_what_decides_in_public_is_not_paid_for() -> None:
