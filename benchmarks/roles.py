@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from jostle.corpora.corpus import KEPT, Role
-from jostle.corpora.databases import PublicDatabase, PublicGrid, changed
+from jostle.corpora.databases import PublicDatabase, PublicGrid, PublicTable, changed
 from jostle.corpora.folders import points_grid, public
 from jostle.tables.readers import header
 
@@ -32,6 +32,8 @@ LINE, MAP = (1024,), (64, 64)
 """Cells that a column of numbers, and pairs of them, are counted in."""
 FINE = {1: (1 << 18,), 2: (1 << 10, 1 << 10), 3: (1 << 6, 1 << 6, 1 << 6)}
 """The same where questions are asked, and of three columns: these are made coarser for each."""
+LABELS, CLASSES, MOST_OF_ONE = 3, (2, 60), 0.97
+"""Columns of a table that are asked for beside its own label; how many values they have, and how common one may be."""
 MOST_ALIKE = 30
 """A column of fewer values is no axis of three."""
 
@@ -91,6 +93,28 @@ def cube_of(path: Path) -> PublicGrid | None:
     return points_grid(path, FINE[3], columns=tuple(wide)) if len(wide) == 3 else None
 
 
+def labelled_of(folder: Path, role: str) -> list[list[PublicTable]]:
+    """Return the tables of a role, each with several of its columns as the label; its own comes first."""
+    found = []
+    for row in listed(folder, "tabular", role):
+        path = folder / "tabular" / f"{row.name}.csv.gz"
+        (own,) = public(path)
+        tables = [own, *(table for name in labels_of(own) for table in public(path, label=name))]
+        found.append([changed(table, group=row.group, name=row.name) for table in tables])
+    return found
+
+
+def labels_of(table: Any) -> list[str]:
+    """Return other columns of a table that classes can be: those of fewest, of most, and of middling many values."""
+    values = {}
+    for name in table.attributes:
+        counts = table.columns[name].drop_null().value_counts().field("counts").to_numpy()
+        if CLASSES[0] <= len(counts) <= CLASSES[1] and counts.max() <= MOST_OF_ONE * len(table):
+            values[name] = len(counts)
+    names = sorted(values, key=lambda name: (values[name], name))
+    return list(dict.fromkeys(names[place * (len(names) - 1) // (LABELS - 1)] for place in range(LABELS) if names))
+
+
 def main() -> int:
     """Write the file."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -105,6 +129,8 @@ def main() -> int:
         for axes in FINE:
             for grid in asked_of(given.folder, axes, role):
                 found[grid.digest] = [grid.name, grid.group, role]
+        for table in (each for tables in labelled_of(given.folder, role) for each in tables if role != "tune"):
+            found[table.digest] = [table.name, table.group, role]
     lines = ",\n".join(f"{json.dumps(digest)}: {json.dumps(known)}" for digest, known in sorted(found.items()))
     KEPT.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
     print(f"{len(found)} databases in {KEPT}")

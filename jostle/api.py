@@ -87,7 +87,9 @@ def _registered(made: FunctionOption[Answer]) -> FunctionOption[Answer]:
 
 @overload
 def pretrained(
-    name: Literal["classification", "classification-auc"], *, judged_by: str | None = None
+    name: Literal["classification", "classification-balanced-error", "classification-log-loss", "classification-auc"],
+    *,
+    judged_by: str | None = None,
 ) -> ChoiceMaker[Model]: ...
 @overload
 def pretrained(name: Literal["publishing"], *, judged_by: str | None = None) -> ChoiceMaker[Published]: ...
@@ -108,7 +110,8 @@ def pretrained(name: str, *, judged_by: str | None = None) -> ChoiceMaker:
     It chooses among the built-in Options as it learned from rehearsals on public databases, and is an Option itself.
     "ranges" looks at what is asked, of tables of one to three columns; "ranges-1d" and "ranges-2d" learned from random
     ranges alone. *judged_by* names the loss that
-    it is to do well by, of the task's: of models "error", which is what it means where nobody says, or "auc".
+    it is to do well by, of the task's: of models "error", which is what it means where nobody says, "balanced-error",
+    "log-loss" or "auc".
 
     Args:
         name: of the maker.

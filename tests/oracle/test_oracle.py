@@ -43,7 +43,16 @@ from jostle.trace.records import Charged, Chosen, Record, Released, Trace
 
 HERE = Path(__file__).parent
 PROGRAMS = sorted((HERE.parents[1] / "programs").glob("*.jst"))
-SHIPPED = ("classification", "classification-auc", "publishing", "selection", "selection-auc", "ranges")
+SHIPPED = (
+    "classification",
+    "classification-balanced-error",
+    "classification-log-loss",
+    "classification-auc",
+    "publishing",
+    "selection",
+    "selection-auc",
+    "ranges",
+)
 SEED = 11
 
 

@@ -156,12 +156,11 @@ def test_a_maker_is_told_its_judge_by_name() -> None:
 
 def test_the_maker_that_came_with_jostle_for_a_loss_is_found_by_it() -> None:
     assert jostle.pretrained("classification", judged_by="error").label == "classification"
-    for name in ("classification", "classification-auc"):
-        maker = jostle.pretrained(name, judged_by="auc")
-        assert maker.label == "classification-auc"
-        assert maker.judge is CLASSIFICATION.judge("auc")
+    for loss in CLASSIFICATION.rehearsal.judges:
+        assert jostle.pretrained("classification", judged_by=loss.name).judge is loss
+    assert jostle.pretrained("classification-log-loss", judged_by="auc").label == "classification-auc"
     assert jostle.pretrained("ranges", judged_by="l2").label == "ranges"
-    for name, judge in (("classification", "log-loss"), ("ranges", "l1"), ("ranges-1d", "auc")):
+    for name, judge in (("selection", "log-loss"), ("ranges", "l1"), ("ranges-1d", "auc")):
         with pytest.raises(ChoiceError, match=f"no maker {name!r} came with Jostle that is judged by {judge!r}"):
             jostle.pretrained(name, judged_by=judge)
 

@@ -18,6 +18,8 @@ LEAST = 1e-9
 """Losses below it are none: an error of range queries of 1e-9 is a few records in a million."""
 MOST_REGRET = 50.0
 """Larger regrets count as this: one hopeless Option in one case does not decide about all."""
+MOST_SCORED = 3.0
+"""The same of losses with a floor, which may be nearly none for the best Option, and where ways are compared."""
 FAILED = 2.0
 """What fails is so many times as bad as the worst that does not: it never ties with anything."""
 SURE, RESAMPLED = 0.9, 2000
@@ -194,11 +196,10 @@ def weights_of(groups: NDArray[np.str_]) -> Floats:
 
 
 def single_best(losses: Floats, weights: Floats, floor: float) -> int:
-    """The Option with the least mean loss; of losses without a floor, and so without a common scale, regret."""
-    if not floor:
-        losses = np.maximum(losses, LEAST)
-        losses = np.minimum(losses / losses.min(axis=1, keepdims=True), MOST_REGRET)
-    return int(np.argmin(np.average(losses, axis=0, weights=weights)))
+    """The Option with the least mean regret: losses have no scale in common, of many classes and of few, say."""
+    least = np.maximum(losses, max(floor, LEAST))
+    regrets = np.minimum(least / least.min(axis=1, keepdims=True), MOST_SCORED if floor else MOST_REGRET)
+    return int(np.argmin(np.average(regrets, axis=0, weights=weights)))
 
 
 def with_lead(expected: Floats, single: NDArray[np.int64], lead: float) -> NDArray[np.int64]:

@@ -148,6 +148,21 @@ CLASSIFIERS = (
     "PooledTree",
     "MarginalRegression",
 )
+ASKED_CLASSIFIERS = (
+    "Majority",
+    "NaiveBayes",
+    "BayesTree",
+    "Mohammed(depth=1)",
+    "Mohammed(depth=2)",
+    "Mohammed",
+    "Mohammed(depth=5, utility=Gini)",
+    "Mohammed(numeric=ordered)",
+    "Mohammed(depth=2, numeric=ordered)",
+    "PooledBayes",
+    "PooledTree",
+    "MarginalRegression",
+)
+"""Those that are rehearsed on tables of all kinds and sizes as well: different ones, and fast."""
 GRIDS = (
     "Identity",
     "Uniform",
@@ -191,16 +206,13 @@ ASKED_AMONG = (
 LOOKED_AT = ("axes", "log_cells", *(fact.name for fact in ASKED), "log_records_epsilon", "log_epsilon_per_cell")
 """By a maker for such questions: how unevenly records lie was bought as well, and gained nothing on groups left out."""
 
-RIGHT = ("PooledTree", "Mohammed(depth=1)", "NaiveBayes", "Mohammed(depth=2)", "Majority", "MarginalRegression")
+RIGHT = ("PooledTree", "Mohammed(depth=2)", "Mohammed(depth=1)", "Mohammed(depth=5, utility=Gini)", "Majority")
 """To predict as many rows right as can be; few Options, and different ones: each more gives learners noise to fit."""
-RANKING = (
-    "MarginalRegression",
-    "Mohammed(depth=1)",
-    "Mohammed",
-    "BayesTree(depth=2)",
-    "PooledTree",
-    "Mohammed(depth=5, utility=Gini)",
-)
+BALANCED = ("Mohammed(depth=2)", "PooledTree", "NaiveBayes", "Mohammed", "Mohammed(depth=1)")
+"""To predict as many of each class right as can be."""
+SURE = ("PooledTree", "Majority", "PooledBayes", "MarginalRegression")
+"""To give the true classes large chances."""
+RANKING = ("MarginalRegression", "Mohammed(depth=1)", "Mohammed(depth=2)", "BayesTree", "PooledBayes", "PooledTree")
 """To rank rows by how likely a class is."""
 LINES = ("ShrunkTree", "RefinedTree", "DAWA", "GreedyH", "HierarchicalB", "UniformGrid", "MWEM")
 SELECTING = (
@@ -225,10 +237,21 @@ PUBLISHERS = ("PrivPfC", "PrivBayes", "ProjectedHistogram")
 MAPS = ("RefinedTree", "ShrunkTree", "AdaptiveGrid", "MWEM", "UniformGrid", "GreedyH")
 
 ABOUT_QUESTIONS = frozenset(fact.name for fact in ASKED)
+ONE_COLUMN = frozenset({"best_rule", "mean_rule"})
+"""How well a single column predicts: each takes a look of its own beside class counts, which most Options buy."""
 
 SHIPPED = {
-    "classification": Shipped(CLASSIFICATION, RIGHT, CLASSIFIERS, "Majority", classes=True),
-    "classification-auc": Shipped(CLASSIFICATION, RANKING, CLASSIFIERS, "Majority", classes=True, judge="auc"),
+    **{
+        f"classification{suffix}": Shipped(
+            CLASSIFICATION, among, CLASSIFIERS, guess, classes=True, judge=suffix[1:] or None, besides=ONE_COLUMN
+        )
+        for suffix, among, guess in (
+            ("", RIGHT, "Majority"),
+            ("-balanced-error", BALANCED, ""),
+            ("-log-loss", SURE, ""),
+            ("-auc", RANKING, "Majority"),
+        )
+    },
     "ranges-1d": Shipped(RANGES, LINES, GRIDS, "Uniform", axes=(1,), besides=ABOUT_QUESTIONS),
     "ranges-2d": Shipped(RANGES, MAPS, GRIDS, "Uniform", axes=(2,), besides=ABOUT_QUESTIONS),
     "ranges": Shipped(

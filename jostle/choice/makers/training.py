@@ -20,6 +20,7 @@ from jostle.choice.learning.cases import Cases
 from jostle.choice.learning.learners import LEARNERS, MOST_LOG, ConstantLearner, Example, Fitted, Learner
 from jostle.choice.learning.regret import (
     LEAST,
+    MOST_SCORED,
     Figures,
     figures,
     honest_best,
@@ -33,7 +34,6 @@ from jostle.progress import stage, tick
 from jostle.tasks.metafeature import Metafeature
 
 Floats = NDArray[np.float64]
-MOST_SCORED = 3.0
 SHARES = (Fraction(1, 100), Fraction(1, 50), Fraction(1, 20), Fraction(1, 10))
 """Shares of the budget that may be spent on metafeatures."""
 DRAWS = 4

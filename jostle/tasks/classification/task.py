@@ -171,8 +171,8 @@ Of = Callable[[NDArray[np.int64], NDArray[np.float64]], float]
 GENERATED = 24
 """How many generated tables there are beside those that come with packages."""
 EXAMPLE = "nursery"
-FLOOR = 0.01
-"""Of a share of wrong predictions nobody notices less, nor of the others."""
+FLOOR, LOG_LOSS_FLOOR, AREA_FLOOR = 0.01, 0.05, 0.03
+"""Of a share of wrong predictions nobody notices less; nor of the other losses."""
 
 
 @cache
@@ -195,8 +195,8 @@ def _judged(of: Of, instance: TableInstance, model: Model) -> float:
     return of(instance.labels, instance.read(model))
 
 
-def _judge(name: str, about: str, of: Of) -> Judge:
-    return Judge(name, partial(_judged, of), about, FLOOR)  # which can be sent to another process
+def _judge(name: str, about: str, of: Of, floor: float = FLOOR) -> Judge:
+    return Judge(name, partial(_judged, of), about, floor)  # which can be sent to another process
 
 
 CLASSIFICATION: Task[Model] = register(
@@ -223,9 +223,17 @@ CLASSIFICATION: Task[Model] = register(
                 _judge(
                     "balanced-error", "the mean over classes of the share predicted wrongly", instances.balanced_error
                 ),
-                _judge("log-loss", "the mean negative logarithm of the true class's chance", instances.log_loss),
                 _judge(
-                    "auc", "1 less the area under the curve, the mean over pairs of classes", instances.one_less_auc
+                    "log-loss",
+                    "the mean negative logarithm of the true class's chance",
+                    instances.log_loss,
+                    LOG_LOSS_FLOOR,
+                ),
+                _judge(
+                    "auc",
+                    "1 less the area under the curve, the mean over pairs of classes",
+                    instances.one_less_auc,
+                    AREA_FLOOR,
                 ),
             ),
             sure=True,
