@@ -30,17 +30,6 @@ settings.load_profile("jostle")
 if pd.__version__ < "3":  # which copies what later ones share, and a copy comes from somewhere else
     pd.options.mode.copy_on_write = True
 
-LEAST = 10_000
-"""Tests that there are at least, slow ones included: fewer mean that a file or a parameter got lost. To be raised."""
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Refuse to go on where all tests are asked for and many are not found; before any are left out by their marks."""
-    asked = {Path(each).name for each in config.args}
-    if asked == set(config.getini("testpaths")) and len(items) < LEAST:
-        raise pytest.UsageError(f"{len(items)} tests were found, of at least {LEAST}: which have got lost?")
-
 
 @pytest.fixture(scope="session")
 def shared() -> Path:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -27,7 +26,7 @@ from jostle.advice.bands import (
 )
 from jostle.advice.learning import expectations
 from jostle.choice.makers.shipped import ADVISED
-from jostle.errors import AmountError, ChoiceError, OptionError
+from jostle.errors import ChoiceError
 from jostle.tables.origins import vault_beside
 
 PROGRAMS = Path(__file__).parents[2] / "programs"
@@ -150,38 +149,6 @@ def test_a_schema_that_does_not_suit_is_told_which_does(what: str) -> None:
     with pytest.raises(ChoiceError, match="not one for what") as refusal:
         advise(what, schema=MAP, rows=1000)
     assert refusal.value.fix == 'a schema with a label: Schema(columns, label="...")'
-
-
-@pytest.mark.parametrize(
-    ("given", "error", "said"),
-    [
-        ({"rows": 0}, ChoiceError, "rows is 0"),
-        ({"rows": 2.5}, ChoiceError, "rows is 2.5"),
-        ({"epsilons": []}, ChoiceError, "no budgets"),
-        ({"epsilons": [-1]}, AmountError, "epsilon is -1"),
-        ({"loss": "little"}, AmountError, "loss is 'little'"),
-        ({"commonest": 2}, ChoiceError, "commonest is 2"),
-        ({"what": "ranges-2d"}, ChoiceError, "this schema is not one for what answers queries of a grid"),
-        ({"what": "ranges-2d", "schema": LINE}, ChoiceError, "ranges-2d is not for a schema of 1 columns"),
-        ({"what": "DAWA", "schema": MAP, "commonest": 0.5}, ChoiceError, "a grid has no commonest class"),
-        ({"what": "classification", "schema": MAP}, ChoiceError, "not one for what predicts a label"),
-        ({"what": "publishing"}, ChoiceError, "nothing is said beforehand of what publishes rows"),
-        ({"what": "selection"}, ChoiceError, "nothing is said beforehand of what selects features"),
-        ({"what": "PrivPfC"}, ChoiceError, "nothing is said beforehand of what publishes rows"),
-        ({"what": "PooledTree(most_depth=7)"}, ChoiceError, None),
-        ({"what": "Pooledtree"}, OptionError, "there is no Option"),
-        ({"what": 3}, ChoiceError, "int is no Option"),
-        ({"what": "nothing.jst"}, ChoiceError, "there is no file"),
-        ({"schema": Schema({name: Numeric(0, 1) for name in "abc"})}, ChoiceError, "on 3 columns"),
-    ],
-)
-def test_what_is_no_question_is_refused(given: dict[str, Any], error: type[Exception], said: str | None) -> None:
-    asked = {"schema": PEOPLE, "rows": 1000, **given}
-    if said is None:  # what was not rehearsed is noted, and the maker advised on
-        assert any("was not rehearsed as it is now" in note for note in advise(**asked).notes)
-        return
-    with pytest.raises(error, match=said):
-        advise(**asked)
 
 
 def test_on_the_command_line(

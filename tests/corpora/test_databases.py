@@ -128,22 +128,3 @@ def test_a_grids_counts_are_whole_and_cannot_be_written_to() -> None:
     assert (grid.counts.tolist(), grid.total, grid.shape) == ([1, 2], 3, (2,))
     with pytest.raises(ValueError, match="read-only"):
         grid.counts[0] = 7
-
-
-@pytest.mark.parametrize(
-    ("counts", "said"),
-    [
-        ([1.5, 2], "other than counts"),
-        ([-1, 2], "other than counts"),
-        ([np.nan, 2], "other than counts"),
-        ([0, 0], "no records"),
-        ([], "no cells"),
-        (3, "no cells"),
-        (["a"], "not counts"),
-        ([[1], [2, 3]], "different lengths"),
-        ([2**62, 2**62], "more than can be added up"),
-    ],
-)
-def test_what_is_no_grid_is_refused(counts: object, said: str) -> None:
-    with pytest.raises(CorpusError, match=said):
-        PublicGrid.of("grid", counts)  # type: ignore[arg-type]  # that it is none is the point

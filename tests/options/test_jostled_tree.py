@@ -343,9 +343,3 @@ def test_expected_sizes_shrink_with_every_split() -> None:
     assert (600.0 * grove.part[frontier.nodes]).tolist() == [200.0] * 3
     frontier = grove.split(frontier, np.array([1, 2, 1]))
     assert sorted((600.0 * grove.part[frontier.nodes]).tolist()) == [50.0] * 4 + [100.0] * 4
-
-
-def test_shares_outside_their_range_are_refused() -> None:
-    for share in (Fraction(1), Fraction(-1, 10)):
-        with pytest.raises(jostle.JostleError, match="sizes_share"):
-            JostledTree(sizes_share=share)

@@ -12,7 +12,6 @@ import pytest
 from tables_of_labels import schema_of, table_of
 
 import jostle
-from jostle.errors import JostleError, ProbeError
 from jostle.privacy.column_scores import SLACK, SPAN, UNIT, GridQuality, lost
 from jostle.tables.pools import GridCounts, Pool
 from jostle.tables.schema import Neighbours
@@ -129,35 +128,3 @@ def test_the_better_grid_is_picked() -> None:
     for relation in get_args(Neighbours):
         db = jostle.rehearse(table_of(rows, schema_of(2, 3, 2, neighbours=relation)), seed=2)
         assert POOL.taken[db.pick(GridQuality(POOL, Fraction(2)), 1), 1] >= 0
-
-
-@pytest.mark.parametrize(
-    "pool",
-    [
-        Pool(("a0",), ([[0, 0, 0, 0]],), [[0]]),
-        Pool(("a0",), ([[0, 5]],), [[0]]),
-        Pool(("a0",), ([[0, 0]],), [[1]]),
-        Pool(("a0", "a0"), ([[0, 0]], [[0, 0]]), [[0, 0]]),
-        Pool(("a0",), ([[0, 0]],), [[-2]]),
-        Pool(("a0",), ([[0, 0]],), np.zeros((0, 1), dtype=np.int64)),
-        Pool(("a0",), ([[0, 0]],), [[0, 0]]),
-        Pool(("gone",), ([[0, 0]],), [[0]]),
-    ],
-)
-def test_grids_that_do_not_fit_are_refused(pool: Pool) -> None:
-    with pytest.raises(JostleError):
-        GridCounts(pool).cells(SCHEMA)
-
-
-@pytest.mark.parametrize(
-    "pool",
-    [
-        Pool(("a0",), ([[0, 1]],), [[0]]),
-        Pool(("label", "a0"), ([[0, 1]], [[0, 1]]), [[0, 0]]),
-        Pool(("a0", "label"), ([[0, 1]], [[0, 0]]), [[0, 0]]),
-        Pool(("a0", "label"), ([[0, 1]], [[0, 1]]), [[0, 0], [0, -1]]),
-    ],
-)
-def test_grids_that_are_not_by_class_have_no_quality(pool: Pool) -> None:
-    with pytest.raises(ProbeError):
-        GridQuality(pool, Fraction(1)).kernel(SCHEMA)

@@ -15,7 +15,7 @@ from attrs import evolve
 
 import jostle
 from jostle import Categorical, Numeric, Schema, Table
-from jostle.errors import JostleError, ProbeError
+from jostle.errors import ProbeError
 from jostle.privacy.evidence import Look, noise_variance
 from jostle.privacy.expressions import cells, rows
 from jostle.privacy.mechanisms import AddNoiseByLevel, sensitivity
@@ -203,20 +203,6 @@ def test_what_is_told_is_a_copy_and_nothing_can_be_put_in() -> None:
     assert not [name for name in dir(inner) if name in {"before", "released", "told"}]
     with pytest.raises(ProbeError):
         inner._ask("told", 7)
-
-
-@pytest.mark.parametrize("kernel", [Sums("a", (1, 2), 2), "a", None, Counts])
-def test_what_is_asked_of_is_a_partition(kernel: Any) -> None:
-    with pytest.raises(ProbeError, match="can be told what is known"):
-        opened().known(kernel)
-
-
-def test_columns_and_orders_that_are_not_there_are_refused() -> None:
-    db = opened()
-    for kernel in (Counts.of("z"), Regions(("a",), np.arange(3), (np.array([0]),))):
-        with pytest.raises(JostleError):
-            db.known(kernel)
-    assert db.spent == 0
 
 
 def test_other_answers_are_no_numbers_of_rows() -> None:

@@ -145,33 +145,6 @@ def test_the_commonest_come_with_their_counts() -> None:
     assert isinstance(top, Measured)
 
 
-MISTAKES: dict[str, tuple[Callable[[Probe], object], str]] = {
-    "a mean of texts": (lambda db: db.mean("region", epsilon=1), "'region' is a column of categories"),
-    "a sum of no column": (lambda db: db.sum("height", epsilon=1), "there is no column 'height'"),
-    "a name that is none": (lambda db: db.mean(3, epsilon=1), "3 is not the name of a column"),  # type: ignore[arg-type]  # that is the mistake
-    "a share above 1": (lambda db: db.quantile("age", 50, epsilon=1), "the quantile 50 is asked for"),
-    "a share that is none": (lambda db: db.quantile("age", "half", epsilon=1), "share is 'half', not a number"),
-    "several quantiles at once": (lambda db: db.quantile("age", [0.1, 0.9], epsilon=1), "share is list, not a number"),  # type: ignore[arg-type]  # as above
-    "too many": (lambda db: db.top_k("region", 5, epsilon=1), "the 5 commonest values of 'region'"),
-    "none": (lambda db: db.top_k("region", 0, epsilon=1), "the 0 commonest values of 'region'"),
-    "a level in percent": (lambda db: db.count(1).interval(95), "the level of an interval is 95"),
-    "a level that is no number": (lambda db: db.count(1).interval("95%"), "the level of an interval is '95%'"),  # type: ignore[arg-type]  # as above
-    "a population's sum": (lambda db: db.sum("age", epsilon=1).interval(population=True), "a population's sum"),
-    "too much": (lambda db: db.variance("age", epsilon=20), "asks for epsilon 20"),
-}
-
-
-@pytest.mark.parametrize("name", MISTAKES)
-def test_mistakes_are_sentences_and_cost_nothing(name: str) -> None:
-    mistake, said = MISTAKES[name]
-    db = probe(epsilon=9)
-    with pytest.raises(JostleError) as refusal:
-        mistake(db)
-
-    assert said in refusal.value.title
-    assert db.spent in {0, 1}
-
-
 # The score that quantiles are picked by
 
 

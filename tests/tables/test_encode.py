@@ -7,23 +7,20 @@ import math
 import re
 from bisect import bisect_right
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from some_tables import SMALL, SMALL_CODES, SMALL_ROWS, categoricals, columns, numerics, objects, said, values, words
+from some_tables import SMALL, categoricals, columns, numerics, objects, said, values, words
 
-from jostle import Categorical, Numeric, Schema
+from jostle import Categorical, Numeric
 from jostle.tables.block import Block
 from jostle.tables.columns import Column
 from jostle.tables.encode import encode_block, encode_column
-from jostle.tables.readers import read_batches
 from jostle.tables.values import EMPTY
 
 DROPPED = -1
@@ -264,10 +261,6 @@ def rows_of(block: Block) -> list[tuple[int, ...]]:
     return [tuple(int(block.columns[name][row]) for name in SMALL.names) for row in range(block.length)]
 
 
-def test_policies() -> None:
-    assert coded(SMALL_ROWS) == SMALL_CODES
-
-
 @pytest.mark.parametrize(
     ("outside", "missing", "told"),
     [
@@ -376,15 +369,6 @@ def test_a_list_is_what_it_prints_as() -> None:
     assert codes(pa.array([{"a": 1}]), column) == [1]
 
 
-def test_codes_are_as_narrow_as_they_can_be() -> None:
-    sizes = {"a": 256, "b": 257, "c": 65537}
-    schema = Schema({name: Numeric(0, 1, bins=size, missing="drop") for name, size in sizes.items()})
-    block = encode_block({name: pa.array([1.0]) for name in schema}, schema, 1)
-
-    assert [block.columns[name].dtype for name in schema] == [np.uint8, np.uint16, np.uint32]
-    assert [int(block.columns[name][0]) for name in schema] == [255, 256, 65536]
-
-
 @given(st.lists(st.none() | st.integers(-3, 4)), categoricals())
 def test_a_place_beyond_the_values_is_an_empty_cell(places: list[int | None], column: Column) -> None:
     """As damaged files have them: an error would tell of a row, and place -1 is not the last value."""
@@ -393,16 +377,3 @@ def test_a_place_beyond_the_values_is_an_empty_cell(places: list[int | None], co
     there = [values[place] if place is not None and 0 <= place < len(values) else None for place in places]
 
     assert codes(cells, column) == codes(pa.array(there, pa.string()), column)
-
-
-def test_a_streamed_file_is_not_held(tmp_path: Path) -> None:
-    """Of what Arrow read of it, no more than some row groups."""
-    path, numbers = tmp_path / "rows.parquet", np.random.default_rng(1).random(1 << 16)
-    with pq.ParquetWriter(path, pa.schema([("x", pa.float64())]), compression="none") as writer:
-        for _ in range(64):
-            writer.write_table(pa.table({"x": numbers}))
-    before, most = pa.total_allocated_bytes(), 0
-    for _ in read_batches(path, ("x",)):
-        most = max(most, pa.total_allocated_bytes() - before)
-    assert path.stat().st_size > 64 * numbers.nbytes
-    assert most < path.stat().st_size // 8

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from some_tables import SMALL, small_frame, source_of
+from some_tables import source_of
 
 from jostle import Categorical, Numeric, Schema, Table
 from jostle.tables.block import Block
@@ -44,17 +43,6 @@ def test_other_rows_have_another_mark(rows: Rows, others: Rows) -> None:
     same = sorted(rows) == sorted(others)
 
     assert (marks(frame_of(rows)).rows == marks(frame_of(others)).rows) == same
-
-
-def test_any_way_in_gives_the_same_mark_of_rows(tmp_path: Path) -> None:
-    frame = small_frame()
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    frame.to_csv(tmp_path / "t.tsv.gz", index=False, sep="\t")
-    frame.to_parquet(tmp_path / "t.parquet", row_group_size=2)
-    tables = [Table.from_frame(given, SMALL) for given in (frame, pl.from_pandas(frame), frame[::-1])]
-    tables += [Table.read(path, SMALL, stream=stream) for path in tmp_path.iterdir() for stream in (False, True)]
-
-    assert len({fingerprint(source_of(table)).rows for table in tables}) == 1
 
 
 def test_a_grid_has_the_mark_of_its_records() -> None:
@@ -150,11 +138,6 @@ def test_marks_are_useless_without_the_salt() -> None:
     assert found.salted(b"one") & found.salted(b"one") == found.salted(b"one")
     assert not found.salted(b"one") & found.salted(b"two")
     assert found.raw.hex() not in repr(found)
-
-
-def test_row_hashes_have_no_bound() -> None:
-    with pytest.raises(TypeError, match="row hashes are not released"):
-        RowHashes().bound(SCHEMA)
 
 
 def test_a_row_that_stands_for_several_counts_so_often() -> None:

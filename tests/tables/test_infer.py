@@ -18,7 +18,7 @@ from some_tables import SMALL, letters, small_frame, source_of, tally
 
 import jostle
 from jostle import Categorical, Dates, Numeric, Schema, Table
-from jostle.errors import JostleError, SchemaError
+from jostle.errors import SchemaError
 from jostle.tables.kernels import Counts
 
 
@@ -185,30 +185,6 @@ def test_a_probe_is_not_read() -> None:
             SchemaError, match=f"a schema is not read off a {type(private).__name__}, which may be priv"
         ):
             infer(private)
-
-
-@pytest.mark.parametrize(
-    ("make", "told"),
-    [
-        (lambda: infer(small_frame()[:0]), "there are no rows to read a schema off"),
-        (lambda: infer(small_frame(), label="Ill"), "the label 'Ill' is not a column"),
-        (
-            lambda: infer(pd.DataFrame({"a": range(20)}), bins=0),
-            "bins is 0, but must be a whole number from 1 to 2**30",
-        ),
-        (lambda: infer(3), "int is not a dataframe that can be read"),
-        (lambda: infer("none.csv"), "there is no file none.csv"),
-        (
-            lambda: infer(pl.DataFrame({"a": [[1]]})),
-            "the cells of column 'a' are large_list<item: int64>, not single values",
-        ),
-    ],
-)
-def test_mistakes(make: Any, told: str) -> None:
-    with pytest.raises(JostleError) as refusal:
-        make()
-
-    assert refusal.value.title == told
 
 
 def test_files_that_give_no_schema(tmp_path: Path) -> None:

@@ -58,33 +58,6 @@ def test_a_box_in_units_is_a_box_of_cells(box: dict[str, Any], low: list[int], h
     assert estimate().answers(box).tolist() == [CELLS[tuple(map(slice, low, high))].sum()]
 
 
-@pytest.mark.parametrize(
-    ("asked", "said"),
-    [
-        ({"income": (20_001, 50_000)}, "20001 lies inside a bin of income"),
-        ({"income": (20_001, 50_000)}, "fix: 20000 or 25000"),
-        ({"income": (-5_000, 50_000)}, "-5000 is out of the bounds of income"),
-        ({"income": (50_000, 20_000)}, "the range of income from 50000 to 20000 is empty"),
-        ({"income": (math.nan, 20_000)}, "an end of the range of income is nan, not a number"),
-        ({"income": (True, 20_000)}, "an end of the range of income is True, not a number"),
-        ({"income": 20_000}, "income is from 20000"),
-        ({"income": "ab"}, "income is from 'ab'"),
-        ({"wage": (0, 1)}, "the grid has no column 'wage'"),
-        ({"region": "west"}, "region has no value 'west'"),
-        ({"region": ["north", "south"]}, "do not stand beside one another"),
-        ({"region": []}, "no values of region are named"),
-        ("income", "'income' says no ranges"),
-        ([5], "5 says no ranges"),
-        ([], "the workload has no queries"),
-    ],
-)
-def test_what_is_no_box_is_refused_in_words(asked: Any, said: str) -> None:
-    with pytest.raises(OptionError) as refusal:
-        Workload.in_units(SCHEMA, asked)
-
-    assert said in str(refusal.value)
-
-
 edges_of_columns = st.one_of(
     st.tuples(st.floats(-1e6, 1e6), st.floats(0.001, 1e6), st.integers(1, 400)).map(
         lambda given: Numeric(given[0], given[0] + given[1], bins=given[2])

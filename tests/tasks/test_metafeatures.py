@@ -22,7 +22,7 @@ from jostle.tables.schema import Schema
 from jostle.tasks import CLASSIFICATION, RANGES, Instance, make_instance, task_of
 from jostle.tasks.classification.instances import TableInstance
 from jostle.tasks.classification.task import best_rule, log_rows
-from jostle.tasks.metafeature import Metafeature, View, distinct, key_of, metafeature, named
+from jostle.tasks.metafeature import Metafeature, View, distinct, key_of, metafeature
 
 INSTANCE = make_instance(table(1), TableSpec())
 SCHEMA = INSTANCE.schema
@@ -129,12 +129,6 @@ def test_a_version_changes_with_the_function() -> None:
     assert made("2") == made("2") != made("3")
 
 
-def test_one_name_for_two_metafeatures_is_refused() -> None:
-    other = metafeature(name="size")(lambda db: 0.0)
-    with pytest.raises(ChoiceError, match="two metafeatures are called 'size'"):
-        named([size, other])
-
-
 def test_a_private_table_is_not_read_without_noise() -> None:
     jostle.protect(INSTANCE.table, epsilon=1)
     with pytest.raises(PrivateDataError, match="given as private"):
@@ -196,26 +190,6 @@ def test_a_metafeature_that_asks_as_of_a_probe_is_told_what_to_ask(name: str) ->
     with pytest.raises(ChoiceError, match=rf"a metafeature does not ask for db\.{name}(.|\n)*fix: db\.buy"):
         getattr(view, name)
     assert not hasattr(view, "shape")
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        (None, "None"),
-        ("lots", "'lots'"),
-        ([1.0, 2.0], "a list"),
-        (np.array([1.0, 2.0]), "a ndarray"),
-        (cells(), "a Tally"),
-    ],
-)
-def test_a_metafeature_that_gives_back_no_number_is_told_so(given: object, said: str) -> None:
-    odd = metafeature(low="few", high="many", name="odd")(lambda db: given)  # type: ignore[arg-type,return-value]
-    message = rf"the metafeature 'odd' gives back {said}, not a number(.|\n)*fix: .*db\.buy"
-    with pytest.raises(ChoiceError, match=message):
-        odd.purchases(SCHEMA)
-    maker = jostle.MkChoiceMaker(among=["NaiveBayes", "Majority"], informed_by=[odd])
-    with pytest.raises(ChoiceError, match=message):
-        maker(jostle.rehearse(INSTANCE.table, epsilon=1), epsilon=1)
 
 
 def test_what_is_looked_at_in_a_metafeature_is_to_be_bought_there() -> None:

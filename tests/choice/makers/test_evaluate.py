@@ -23,7 +23,6 @@ from jostle.choice.makers.making import MkChoiceMaker
 from jostle.corpora.corpus import Corpus
 from jostle.corpora.folders import read_folder
 from jostle.corpora.parts import GridSpec, TableSpec
-from jostle.errors import ChoiceError
 from jostle.options.functions import function_option
 from jostle.options.registry import get
 from jostle.privacy.probe import Probe
@@ -178,20 +177,6 @@ def test_unreadable_files_are_problems_and_the_rest_is_evaluated(tmp_path: Path)
     found = evaluate(maker_of(), read_folder(tmp_path), ["1"], trials=2, workers=1)
     assert {cell.database for cell in found.cells} == {"t0", "t1"}
     assert len(found.problems) == 2
-
-
-def test_too_little_to_go_by_is_refused() -> None:
-    wrong: list[tuple[dict[str, Any], str]] = [
-        ({"trials": 1}, "1 trial cannot show"),
-        ({"databases": Corpus()}, "no database of the task 'classification'"),
-        ({"databases": Corpus([grid(0)])}, "no database of the task 'classification'"),
-        ({"epsilons": ["0"]}, "epsilon"),
-        ({"epsilons": ["much"]}, "epsilon"),
-    ]
-    for given, words in wrong:
-        made: dict[str, Any] = {"databases": tables(1), "epsilons": ["1"], "trials": 2, "workers": 1}
-        with pytest.raises((ChoiceError, ValueError), match=words):
-            evaluate(maker_of(), **{**made, **given})
 
 
 def test_no_gap_is_null_in_data() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
@@ -207,17 +206,6 @@ def test_what_is_trained_reads_back_and_remembers_what_it_learned_from() -> None
         row = [seen[METAFEATURES.index(each)] for each in looked_at]
         assert trained.predict(row).order[0] == taken
         assert words in trained.why(row, looked_at, taken, trained.predict(row))
-
-
-@pytest.mark.parametrize(
-    "name", ["task", "options", "share", "fitted", "single", "digests", "figures", "kind", "usual"]
-)
-def test_a_damaged_maker_is_refused(name: str) -> None:
-    cases, tried = judged(known_by_rows())
-    facts = json.loads(trained_on(cases, AMONG, tried).to_json())
-    del facts[name]
-    with pytest.raises(ChoiceError, match="damaged"):
-        Trained.from_json(json.dumps(facts))
 
 
 def test_a_file_of_another_version_is_refused() -> None:

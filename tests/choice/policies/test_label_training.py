@@ -20,11 +20,11 @@ from processes import LIMIT, started
 import jostle
 from jostle.choice.policies import work as label_notes
 from jostle.choice.policies.learn import Labelled
-from jostle.choice.policies.work import Notebook, Part, halves, situations_of
-from jostle.choice.trainer import evaluate_policies, train_policies
+from jostle.choice.policies.work import Part, halves, situations_of
+from jostle.choice.trainer import train_policies
 from jostle.cli import main
 from jostle.corpora.folders import public
-from jostle.errors import BudgetError, ChoiceError
+from jostle.errors import ChoiceError
 from jostle.learned.policies import CHANGED, nothing_learned, place_of, policies_for
 from jostle.programs import load_maker, load_trainable
 from jostle.sites import force
@@ -231,27 +231,6 @@ def test_a_program_that_has_changed_does_not_follow_it_and_says_so(
         assert jostle.load(program).options["Stump"].version != before
 
 
-def test_policies_that_cannot_be_read_are_not_followed_and_the_trace_says_so(program: Path, databases: Path) -> None:
-    path = learned(program, databases, "Stump").kept
-    whole = path.read_text()
-    for damaged in (
-        "{}",
-        whole[:100],
-        whole.replace('"caution":0.0', '"caution":"x"'),
-        whole.replace('"usual":', '"x":'),
-    ):
-        assert damaged != whole
-        path.write_text(damaged)
-        (choice,) = choices(jostle.load(program).options["Stump"], databases)
-        assert choice.taken == (("alone", 1),)
-        assert choice.why.startswith("the first alternative listed: ")
-        assert str(path) in choice.why
-        known = load_trainable(program, entry="Stump")
-        assert isinstance(known, Labelled)
-        with pytest.raises(ChoiceError, match=path.name):
-            evaluate_policies(known, public(databases), ["4"])
-
-
 def test_a_run_warns_of_policies_that_cannot_be_read(
     program: Path, databases: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -275,13 +254,6 @@ def test_what_is_no_file_is_written_to_and_not_replaced(program: Path, databases
         learned(program, databases, "Stump", out=out)
     assert out.is_symlink()
     assert [each.learned_on for each in policies_for("Stump", labelled_mark(program), str(program)).values()]  # type: ignore[attr-defined]  # they were kept
-
-
-def test_a_budget_that_is_none_is_refused_before_anything_runs(program: Path, databases: Path) -> None:
-    known = load_trainable(program, entry="Stump")
-    assert isinstance(known, Labelled)
-    with pytest.raises(BudgetError, match="must be above 0"):
-        train_policies(known, corpus=databases, epsilons=("0",))
 
 
 def test_what_an_option_learned_is_followed_wherever_the_program_calls_it(program: Path, databases: Path) -> None:
@@ -474,21 +446,6 @@ def test_a_cluster_learns_what_this_process_learns(program: Path, databases: Pat
     ]
     here, there = ({label: policy.facts() for label, policy in each.policies.items()} for each in told)
     assert here == there
-
-
-class Nothing:
-    """A part of the work that gives nothing."""
-
-    key = "nothing"
-
-    def __call__(self) -> None:
-        return None
-
-
-def test_a_notebook_refuses_what_it_cannot_write(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(ChoiceError, match="cannot write"):
-        Notebook(tmp_path / "file" / "notes", "threads")([Nothing()], "work")  # type: ignore[list-item]  # as parts are
 
 
 @pytest.mark.slow

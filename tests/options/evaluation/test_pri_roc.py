@@ -177,21 +177,6 @@ def test_what_public_facts_rule_out_is_refused_in_a_sentence_and_nothing_is_char
     assert db.spent == 0
 
 
-@pytest.mark.parametrize(
-    ("asked", "fault"),
-    [
-        (("label",), "no column 'label'"),
-        ((3,), "int gives no scores"),
-        (("score", "maybe"), "no class 'maybe'"),
-    ],
-)
-def test_what_is_asked_for_and_is_not_there_is_refused(asked: tuple[Any, ...], fault: str) -> None:
-    db = jostle.rehearse(scored(*binormal(5, 5)), epsilon=1)
-    with pytest.raises(JostleError, match=fault):
-        PriROC()(db, *asked, epsilon=1)
-    assert db.spent == 0
-
-
 def test_a_model_of_another_schema_is_refused() -> None:
     schema, data = correlated(50, classes=2)
     model = jostle.options.get("Majority")(jostle.rehearse(table_of(data, schema), seed=1), epsilon=1)
@@ -200,12 +185,6 @@ def test_a_model_of_another_schema_is_refused() -> None:
         PriROC()(db, model, epsilon=1)
     with pytest.raises(JostleError, match="gives all rows one score"):
         PriROC()(jostle.rehearse(table_of(data, schema), epsilon=1), model, epsilon=1)
-
-
-@pytest.mark.parametrize("levels", [0, 1, 2.5])
-def test_fewer_than_two_thresholds_are_refused(levels: Any) -> None:
-    with pytest.raises(JostleError, match="must be a whole number from 2"):
-        PriROC(levels=levels)
 
 
 @pytest.mark.parametrize(

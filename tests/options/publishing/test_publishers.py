@@ -312,37 +312,6 @@ def test_diffgen_splits_what_tells_labels_apart_step_by_step() -> None:
 # What is refused, and warned of
 
 
-def test_diffgen_looks_a_column_s_levels_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each of a thousand groups once looked them all up again, in every step."""
-    looked: list[Categorical] = []
-    levels: Any = Categorical.levels
-
-    def noted(column: Categorical) -> Any:
-        looked.append(column)
-        return levels.fget(column)
-
-    monkeypatch.setattr(Categorical, "levels", property(noted))
-    option: Any = get("DiffGen(steps=2)")
-    option(jostle.rehearse(table_of([(3, 1, 1)] * 20, schema_of(30, 20, 2)), epsilon=1, seed=1), epsilon=1)
-    assert len(looked) <= 10
-
-
-def test_more_columns_than_there_are_is_refused_before_any_charge() -> None:
-    schema, rows = correlated(50)
-    db = jostle.rehearse(table_of(rows, schema), epsilon=1)
-    with pytest.raises(OptionError, match="k=9 columns are asked for, and there are 4 attributes"):
-        get("ProjectedHistogram(k=9)")(db, epsilon=1)
-    assert db.spent == 0
-
-
-def test_too_little_for_any_grid_is_refused_where_the_rows_are_known() -> None:
-    schema, rows = correlated(120, neighbours="replace_one", rows=120)
-    db = jostle.rehearse(table_of(rows, schema), epsilon=1)
-    with pytest.raises(OptionError, match="too few for a grid of even one cell"):
-        get("PrivPfC")(db, epsilon=Fraction(1, 1000))
-    assert db.spent == 0
-
-
 @pytest.mark.parametrize("name", [*PUBLISHERS, "PublishedTree"])
 def test_too_little_to_count_with_is_refused_whatever_the_rows(name: str) -> None:
     schema, rows = correlated(50)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 import jostle
 from jostle import Numeric, Schema, Table, options
-from jostle.errors import JostleError, OptionError, TableError
+from jostle.errors import OptionError
 from jostle.options.ranges.base import GridOption
 from jostle.tables.schema import Neighbours
 from jostle.tasks.ranges.estimate import Estimate, SparseEstimate, Workload
@@ -38,44 +36,6 @@ def the_option(name: str) -> GridOption:
 def made_up(shape: tuple[int, ...], seed: int = 0) -> NDArray[np.int64]:
     generator = np.random.default_rng(seed)
     return generator.poisson(np.where(generator.random(shape) < 0.3, 40, 1)).astype(np.int64)
-
-
-def test_the_named_options_are_there() -> None:
-    named = (
-        "Identity Uniform UniformGrid AdaptiveGrid DAWA MWEM Privelet HierarchicalB QuadTree AHP PerturbedHistogram "
-        "ThresholdedHistogram GreedyH"
-    )
-    assert set(named.split()) <= set(NAMES)
-
-
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize(
-    ("neighbours", "public"), [("add_remove", False), ("replace_one", False), ("replace_one", True)]
-)
-@pytest.mark.parametrize("shape", SHAPES)
-def test_what_is_spent_is_what_was_declared(
-    name: str, neighbours: Neighbours, shape: tuple[int, ...], *, public: bool
-) -> None:
-    counts = made_up(shape)
-    rows = int(counts.sum()) if public else None
-    db = jostle.rehearse(Table.from_grid(counts, neighbours=neighbours, rows=rows), epsilon="1/3", seed=1)
-
-    estimate = the_option(name)(db, Workload.random_ranges(shape, 20), epsilon="1/3")
-
-    assert estimate.shape == shape
-    assert np.all(np.isfinite(estimate.cells))
-    assert db.left == 0
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_same_seed_gives_the_same_estimate_and_another_another(name: str) -> None:
-    table = Table.from_grid(made_up((13, 7)))
-
-    def cells(seed: int) -> list[float]:
-        return the_option(name)(jostle.rehearse(table, epsilon="1/2", seed=seed), epsilon="1/2").cells.ravel().tolist()
-
-    assert cells(4) == cells(4)
-    assert cells(4) != cells(5)
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "Uniform"])
@@ -127,37 +87,6 @@ def test_a_workload_of_another_grid_is_refused_before_any_charge(name: str) -> N
     with pytest.raises(OptionError, match=r"the workload is for a grid of shape \(5,\)"):
         the_option(name)(db, Workload.identity(5), epsilon=1)
     assert db.spent == 0
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_more_cells_than_fit_are_refused_before_any_charge(name: str) -> None:
-    """Dense ones refuse 2**40 cells; the sparse one takes them and refuses 2**63."""
-    sparse = name == "ThresholdedHistogram"
-    columns = {f"c{number}": Numeric(0, 1, bins=2**20 if not sparse else 2**21) for number in range(2 + sparse)}
-    frame = {name: [0.5, 0.25] for name in columns}
-    pandas = pytest.importorskip("pandas")
-    db = jostle.rehearse(Table.from_frame(pandas.DataFrame(frame), Schema(columns)), epsilon=1, seed=0)
-
-    with pytest.raises(OptionError, match=r"does not run here: .* cells"):
-        the_option(name)(db, epsilon=1)
-    assert db.spent == 0
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_more_budget_than_there_is_is_refused(name: str) -> None:
-    db = jostle.rehearse(Table.from_grid(made_up((4, 4))), epsilon=1, seed=0)
-
-    with pytest.raises(JostleError, match="asks for epsilon 2"):
-        the_option(name)(db, epsilon=2)
-    assert db.spent == 0
-
-
-@pytest.mark.parametrize(
-    "counts", [[], np.zeros((0, 3)), [1.0, np.nan], [3, -1], [0.5], [np.inf], 7, ["many"]], ids=str
-)
-def test_what_is_no_grid_of_counts_is_refused_in_a_sentence(counts: Any) -> None:
-    with pytest.raises(TableError, match=r"the grid (has no cells|holds something other than counts)"):
-        Table.from_grid(counts)
 
 
 @pytest.mark.parametrize("name", NAMES)

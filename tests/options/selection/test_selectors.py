@@ -196,27 +196,6 @@ def test_of_a_column_with_a_selected_value_the_whole_is_kept() -> None:
 # What is refused
 
 
-@pytest.mark.parametrize("name", SELECTORS)
-def test_public_facts_that_leave_nothing_to_select_are_refused_before_any_charge(name: str) -> None:
-    option: Any = get(name)
-    no_label = Schema({"a": Categorical(["x", "y", "z"])})
-    single = Schema({"a": Categorical(["x", "y"]), "label": Categorical(["n", "o"])}, label="label")
-    nothing = Schema({"a": Categorical(["x"]), "label": Categorical(["n", "o"])}, label="label")
-    for schema, said in ((no_label, "no label"), (single, "one feature"), (nothing, "no feature")):
-        frame = pa.table({"a": ["x"], "label": ["n"]})
-        assert said in (option.refuses(schema) or "")
-        db = jostle.protect(Table.from_frame(frame, schema), epsilon=1)
-        with pytest.raises(OptionError, match=said):
-            option(db, epsilon=1)
-        assert db.spent == 0
-
-
-@pytest.mark.parametrize("parameters", ["top=0", "most=0", "threshold=-1", "score=XY", "clusters=0", "top=1.5"])
-def test_parameters_that_make_no_sense_are_refused(parameters: str) -> None:
-    with pytest.raises(OptionError):
-        get(f"ClusterSelection({parameters})")
-
-
 def test_private_threshold_testing_is_refused_on_private_rows_with_the_counterexample() -> None:
     option: Any = get("PrivateThresholdTesting")
     db = jostle.protect(texts(50), epsilon=1)
@@ -288,12 +267,6 @@ def test_what_k_discernibility_picks_is_not_the_same_twice() -> None:
     found = option(jostle.rehearse(table, seed=1), epsilon=1000).places
     assert 2 in found
     assert len({0, 1} & set(found)) == 1
-
-
-def test_a_score_of_more_features_than_there_are_is_refused() -> None:
-    _, _, schema = some_bits(5, 2, 1)
-    with pytest.raises(JostleError, match="no feature left"):
-        FeatureDiscernibility((0, 1), 1).kernel(schema)
 
 
 def test_points_near_each_other_are_of_one_cluster() -> None:
