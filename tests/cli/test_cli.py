@@ -86,11 +86,6 @@ def test_a_missing_file_is_one_sentence_and_status_1(
     assert "Traceback" not in said
 
 
-def test_wrong_usage_is_status_2(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert run(monkeypatch, "ledger", "show") == 2
-    assert run(monkeypatch, "nonsense") == 2
-
-
 def test_mistakes_are_json_where_json_is_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -130,13 +125,6 @@ def test_audit_of_a_control_says_caught(monkeypatch: pytest.MonkeyPatch, capsys:
     assert run(monkeypatch, "audit", "PTT", "--samples", "2000", "--json") == 0
     (finding,) = json.loads(capsys.readouterr().out)
     assert (finding["name"], finding["verdict"]) == ("PTT", "caught")
-
-
-def test_audit_of_an_unknown_name_offers_near_ones(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(monkeypatch, "audit", "PTTT") == 1
-    assert "PTT" in capsys.readouterr().err
 
 
 def test_options_lists_every_registered_option(

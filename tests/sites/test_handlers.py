@@ -137,22 +137,6 @@ def test_an_error_of_the_programs_own_is_not_hidden_by_what_a_handler_misses() -
     assert program() == AS_IT_IS
 
 
-class Wrong:
-    """Answers anything with what it was given."""
-
-    def __init__(self, *decision: Any) -> None:
-        self.decision = decision
-
-    def decide(self, choice: Choice) -> Decision:
-        return Decision(*self.decision)
-
-
-@pytest.mark.parametrize("answer", [([0, 1],), ([2],), ([-1],), ([0], "", [[1.0]]), ([0], "", [[1.0, 2.0]], [[1.0]])])
-def test_a_policy_that_answers_something_else_is_refused(answer: tuple[Any, ...]) -> None:
-    with pytest.raises(ChoiceError, match="choice L was answered with"):
-        choose("L", among=SIZES, policy=Wrong(*answer))
-
-
 def test_a_label_stands_for_one_choice() -> None:
     with record():
         ask("L")()

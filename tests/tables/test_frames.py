@@ -6,10 +6,8 @@ import datetime as dt
 from decimal import Decimal
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import polars as pl
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -93,20 +91,6 @@ def test_categories_of_objects_are_read_one_by_one() -> None:
         assert rows_in(pd.DataFrame({"a": cells}), schema) == [(0,), (3,)]
 
 
-def test_intervals_and_periods_are_what_they_print_as() -> None:
-    cut = pd.cut(np.array([1, 5, 9]), [0, 3, 10])
-    months = pd.period_range("2024-01", periods=3, freq="M")
-    schema = Schema({"cut": Categorical(cut.categories), "month": Categorical(["2024-01", "2024-02", "2024-03"])})
-
-    assert rows_in(pd.DataFrame({"cut": cut, "month": months}), schema) == [(0, 0), (1, 1), (1, 2)]
-
-
-def test_numbers_too_wide_for_arrow_are_still_numbers() -> None:
-    frame = pl.DataFrame({"a": pl.Series([1, 2**100], dtype=pl.Int128), "b": pl.Series([0, 1], dtype=pl.Int128)})
-
-    assert rows_in(frame, ANY) == [(0, 4), (4, 6)]
-
-
 # What is refused
 
 
@@ -124,26 +108,6 @@ def test_a_column_that_is_missing() -> None:
         "  why: every column that the schema declares is read\n"
         "  fix: compare the schema with the names of its 2 columns"
     )
-
-
-def test_a_column_that_rows_are_called_by() -> None:
-    for frame in (small_frame().set_index("age"), small_frame().set_index("age", append=True)):
-        assert message(frame).endswith("\n  fix: frame.reset_index(): it is the index, and no column")
-
-
-def test_a_column_that_is_written_otherwise() -> None:
-    assert message(small_frame().rename(columns={"age": " Age"})) == (
-        "the frame has no column 'age'\n"
-        "  why: every column that the schema declares is read\n"
-        "  fix: one is written otherwise: capitals and spaces count"
-    )
-
-
-def test_two_columns_of_one_name() -> None:
-    twice = small_frame().set_axis(["colour", "ill", "ill"], axis=1)
-
-    assert message(twice) == "two columns of the frame have one name\n  fix: give each a name of its own"
-    assert message(pa.table([[1], [2], [3]], names=["colour", "ill", "ill"])).startswith("two columns of the frame")
 
 
 def test_a_frame_that_fails_quotes_nothing() -> None:

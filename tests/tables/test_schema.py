@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import pickle
-from decimal import Decimal
-from itertools import pairwise
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 import pytest
@@ -76,35 +73,10 @@ def test_labels_of_narrow_bins_are_told_apart() -> None:
     )
 
 
-def test_bounds_may_be_decimals() -> None:
-    column = Numeric(Decimal(0), Decimal("1.50"), unit=Decimal("0.01"))
-    assert (column, type(column.low)) == (Numeric(0, 1.5, unit=0.01), int)
-    with pytest.raises(SchemaError, match="low is Decimal"):
-        Numeric(Decimal("NaN"), 1)
-
-
 def test_values_are_texts_as_a_cell_of_their_type_is_read() -> None:
     column = Categorical([1, 2.0, 2.5, False, np.int8(3), np.str_("x")])
 
     assert column.labels == ("1", "2", "2.5", "False", "3", "x")
-
-
-def test_edges_say_how_many_bins_there_are() -> None:
-    column = Numeric(0, 10, bins=99, edges=[0, 1, 10])
-
-    assert (column.bins, column.size, column.labels) == (2, 2, ("[0, 1)", "[1, 10]"))
-
-
-def test_cut_points_rise_from_low_to_high() -> None:
-    cuts = Numeric(-1, 1, bins=7).cut_points
-
-    assert (cuts[0], cuts[-1], len(cuts)) == (-1, 1, 8)
-    assert all(left < right for left, right in pairwise(cuts))
-
-
-def test_what_everybody_is_given_cannot_be_changed() -> None:
-    with pytest.raises(TypeError):
-        cast("dict[str, Column]", SMALL._by_name)["ill"] = Numeric(0, 1)
 
 
 @given(st.text(st.sampled_from('[]{}columns.abkind="\n 0123,'), max_size=60))

@@ -155,13 +155,6 @@ def test_a_table_is_the_same_by_every_way_in(
     assert all(each == tallies["lists"] for each in tallies.values()), tallies
 
 
-def test_a_schema_may_be_named_by_its_file(tmp_path: Path) -> None:
-    small_frame().to_csv(tmp_path / "t.csv", index=False)
-    SMALL.write(tmp_path / "t.toml")
-
-    assert Table.read(str(tmp_path / "t.csv"), str(tmp_path / "t.toml")).schema == SMALL
-
-
 def test_a_stream_is_found_again_from_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small_frame().to_csv(tmp_path / "t.csv", index=False)
     monkeypatch.chdir(tmp_path)
@@ -191,13 +184,6 @@ def test_text_that_is_none_in_parquet_is_only_its_own_row_s_matter(tmp_path: Pat
 
     for stream in (False, True):
         assert tally(Table.read(tmp_path / "t.parquet", SMALL, stream=stream), Counts.of("colour")) == [1, 0, 1, 1, 0]
-
-
-def test_names_with_dots_in_parquet(tmp_path: Path) -> None:
-    pa_parquet.write_table(pa.table({"a.b": [0, 1], "a": [{"b": 5}, {"b": 6}], "c": [1, 1]}), tmp_path / "t.parquet")
-    schema = Schema({"c": Categorical([1]), "a.b": Categorical([0, 1, 5])})
-
-    assert tally(Table.read(tmp_path / "t.parquet", schema), Counts.of("a.b")) == [1, 1, 0]
 
 
 # What is refused
@@ -254,20 +240,6 @@ def test_the_way_out_of_a_file_that_is_written_in_another_way(tmp_path: Path, wr
     assert message(tmp_path / "t.csv").endswith(f"\n  fix: {way_out}")
 
 
-def test_two_columns_of_one_name(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text("colour,age,ill,age\n", encoding="utf-8")
-    pa_parquet.write_table(pa.table([[1]] * 4, names=["colour", "age", "ill", "age"]), tmp_path / "t.parquet")
-
-    for path in tmp_path.iterdir():
-        assert message(path) == f"{path} has two columns 'age'\n  fix: give each a name of its own"
-
-
-def test_columns_twice_that_are_not_declared_do_no_harm(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text("colour,,ill,,age\nred,1,no,2,3\n", encoding="utf-8")
-
-    assert tally(Table.read(tmp_path / "t.csv", SMALL), Counts.of("colour")) == [1, 0, 0, 0, 0]
-
-
 def test_files_that_are_not_there_or_not_what_they_say(tmp_path: Path) -> None:
     (tmp_path / "t.parquet").write_bytes(b"secret")
     (tmp_path / "t.csv.gz").write_bytes(b"secret")
@@ -310,16 +282,6 @@ def test_a_parquet_file_that_breaks_within(tmp_path: Path) -> None:
     )
 
 
-def test_engines_and_schemas_that_are_none(tmp_path: Path) -> None:
-    small_frame().to_csv(tmp_path / "t.csv", index=False)
-
-    assert message(tmp_path / "t.csv", engine="spark") == (
-        'there is no engine \'spark\'\n  fix: engine="threads" or "dask://HOST:PORT"'
-    )
-    assert message(tmp_path / "t.csv", {"age": Numeric(0, 1)}).startswith("the schema is dict, not a Schema")
-    assert message(tmp_path / "t.csv", tmp_path / "none.toml").startswith("cannot read the schema")
-
-
 # Grids
 
 
@@ -332,20 +294,6 @@ def test_a_grid_has_a_record_for_each_count() -> None:
     assert tally(table, Counts((("x", "y"), ("x",), ()))) == [0, 2, 1, 5, 0, 0, 3, 5, 8]
     assert tally(table, SparseCounts(["x", "y"])) == [0, 2, 1, 5, 0, 0]
     assert tally(table, Counts.of("y"), (("x", (1,)),)) == [5, 0, 0]
-
-
-@pytest.mark.parametrize(
-    ("sides", "names"), [(1, ("x",)), (3, ("x", "y", "z")), (4, ("axis0", "axis1", "axis2", "axis3"))]
-)
-def test_the_sides_of_a_grid_have_names(sides: int, names: tuple[str, ...]) -> None:
-    assert Table.from_grid(np.ones([2] * sides)).schema.names == names
-
-
-@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.uint64, np.float16, np.float64, list])
-def test_counts_may_be_of_any_kind(kind: Any) -> None:
-    counts = [0, 100, 27] if kind is list else np.array([0, 100, 27]).astype(kind)
-
-    assert tally(Table.from_grid(counts), Counts.of("x")) == [0, 100, 27]
 
 
 # What a table does not tell

@@ -83,20 +83,6 @@ def test_a_trace_file_is_read_back_and_a_line_cut_short_is_left_out(tmp_path: Pa
     assert read_trace(path) == written
 
 
-def test_a_file_that_is_no_trace_is_refused_in_words(tmp_path: Path) -> None:
-    path = tmp_path / "other.jsonl"
-    path.write_text('{"some": "json"}\n', encoding="utf-8")
-    with pytest.raises(TableError, match=r"line 1 of .* is no trace record"):
-        read_trace(path)
-    with pytest.raises(TableError, match="cannot read"):
-        read_trace(tmp_path / "none.jsonl")
-
-
-def test_a_trace_that_cannot_be_opened_is_refused_in_words(tmp_path: Path) -> None:
-    with pytest.raises(TableError, match="cannot write the trace"):
-        Trace(tmp_path / "no such folder" / "run.jsonl")
-
-
 OPENED = Opened("add_remove", True, Fraction(1), None, ("a",), None)
 REFUSED = Refused("a", "no")
 
@@ -119,16 +105,6 @@ def test_a_bad_line_that_no_crash_explains_is_an_error(tmp_path: Path) -> None:
 
     with pytest.raises(TableError, match="line 2"):
         read_trace(path)
-
-
-@pytest.mark.parametrize("content", ["age,region\n20,north\n", "{}", '{"a": 1}\n', "\n", "\0\0"])
-def test_a_file_that_is_something_else_is_not_written_to(tmp_path: Path, content: str) -> None:
-    path = tmp_path / "people.csv"
-    path.write_text(content, encoding="utf-8")
-
-    with pytest.raises(TableError, match="no trace"):
-        Trace(path)
-    assert path.read_text(encoding="utf-8") == content
 
 
 def test_whatever_a_crash_left_of_the_first_line_is_written_on_from(tmp_path: Path) -> None:
@@ -229,9 +205,3 @@ def test_a_choice_at_one_place_is_recorded_in_short() -> None:
     assert record.predicted == (("DAWA", 0.5, 0.1),)
     assert record.taken == (("DAWA", 1),)
     assert record.places == 1
-
-
-@pytest.mark.parametrize("number", [float("nan"), float("inf")])
-def test_a_choice_holds_finite_numbers(number: float) -> None:
-    with pytest.raises(TableError, match="not a finite number"):
-        Chosen.one("a", "a", "b", seen={"n": number})
