@@ -97,6 +97,7 @@ def test_the_walk_of_a_run_comes_by_in_the_order_that_is_told(tmp_path: Path) ->
     assert listed == taken
 
 
+@pytest.mark.slow
 def test_the_walk_of_a_grid_comes_by_in_the_order_that_is_told(tmp_path: Path) -> None:
     walk = walks()[1]
     ((_, name, text),) = BLOCK.findall(walk)

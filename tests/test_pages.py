@@ -14,20 +14,8 @@ from jostle.options import built_in
 
 README = (ROOT / "README.md").read_text("utf-8")
 TASKS = ("classification", "evaluation", "grid", "publishing", "selection")
-SLOW = {
-    "choosing",
-    "classification",
-    "language",
-    "option",
-    "platform",
-    "researcher",
-    "scientist",
-    "statistician",
-    "task",
-    "team",
-    "ward",
-}
-"""Pages that learn, audit, or start a dozen commands."""
+QUICK = "statistics"
+"""The page that stands for all others where slow tests are left out."""
 NUMBER = re.compile(r"-?\d[\d,.]*(?:e-?\d+)?")
 SAME = re.compile(r"ended with \d|[\d.]+ (?:of the promised [\d.]+ )?is left|[\d.]+ left\b")
 """What hangs on no noise where all else does: how commands end, and what is left of a promise."""
@@ -38,7 +26,7 @@ def name_of(page: Path) -> str:
 
 
 def marked(page: Path) -> object:
-    return pytest.param(page, id=name_of(page), marks=[pytest.mark.slow] if page.stem in SLOW else [])
+    return pytest.param(page, id=name_of(page), marks=[] if page.stem == QUICK else [pytest.mark.slow])
 
 
 @pytest.mark.parametrize("page", [marked(page) for page in all_pages()])

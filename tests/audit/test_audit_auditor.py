@@ -74,6 +74,7 @@ def test_a_mechanism_of_ones_own_is_audited_as_it_is() -> None:
     assert 0.3 < finding.bound.epsilon < 1
 
 
+@pytest.mark.slow
 def test_and_is_found_out_when_it_forgets_to_split_its_budget() -> None:
     def careless(noise: Sampler, data: Vector, epsilon: Fraction) -> Model:
         return fit(noise, data, 3 * epsilon)
@@ -84,6 +85,7 @@ def test_and_is_found_out_when_it_forgets_to_split_its_budget() -> None:
     assert finding.bound.method == "statistical"
 
 
+@pytest.mark.slow
 def test_a_claim_may_be_more_than_epsilon() -> None:
     def twice(epsilon: Fraction) -> Fraction:
         return 2 * epsilon

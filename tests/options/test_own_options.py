@@ -245,6 +245,7 @@ print(program["Commonest"].name, "Commonest" in jostle.options.names())
 """
 
 
+@pytest.mark.slow
 def test_an_installed_package_brings_its_options(own: Path, program: Path, tmp_path: Path) -> None:
     site = tmp_path / "site"
     (site / "own-1.0.dist-info").mkdir(parents=True)

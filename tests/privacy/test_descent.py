@@ -66,6 +66,7 @@ def furthest(descent: Descent, relation: Neighbours, most: int) -> int:
     return max(int(np.abs(step(one) - step(other)).sum()) for one, other in neighbours(most, relation))
 
 
+@pytest.mark.representative("loss")
 @pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
 @pytest.mark.parametrize(
     ("loss", "rows", "bits", "classes"),

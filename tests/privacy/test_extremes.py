@@ -285,6 +285,7 @@ CELLS = (
 )
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize(("outside", "missing"), list(product(["clamp", "other", "drop"], ["value", "blank"])))
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (-(2**30 - 1), 2**30 - 1), (-5e299, 5e299), (2**53, 2**54)])
 def test_a_cell_adds_no_more_than_it_may_whatever_number_it_holds(

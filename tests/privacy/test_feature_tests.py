@@ -71,6 +71,7 @@ def neighbours_of(table: tuple[Row, ...], relation: Neighbours, rows: list[Row])
         yield from ((*table[:place], row, *table[place + 1 :]) for place in range(len(table)) for row in rows)
 
 
+@pytest.mark.representative("kind")
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("kind", KINDS)
@@ -141,6 +142,7 @@ def peel_chances(scores: tuple[int, ...], times: int, rate: Fraction) -> dict[tu
     return found
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_several_picks_lose_no_more_than_epsilon(kind: ScoreName, relation: Neighbours) -> None:

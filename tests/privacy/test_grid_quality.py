@@ -62,6 +62,7 @@ def test_the_bound_is_that_of_the_proof() -> None:
     assert 1 + 2 * c < SPAN < 1 + 2 * c + 0.0001
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("scale", SCALES)
 def test_what_a_row_loses_more_or_less_lies_within_the_proof(scale: Fraction) -> None:
     """Every lead up to where nothing is lost any more, so every pair of neighbouring cells."""
@@ -95,6 +96,7 @@ def quality_of(cell: np.ndarray, score: GridQuality) -> int:
     return int(score.scores(np.append(cell, 0), schema_of(1, 1, len(cell)))[0])  # no row is without a label
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("relation", get_args(Neighbours))
 @pytest.mark.parametrize("classes", [2, 3])
 def test_no_row_moves_two_grids_farther_apart_than_it_says(relation: Neighbours, classes: int) -> None:

@@ -250,6 +250,7 @@ def test_the_seed_is_all_a_source_shows() -> None:
     assert repr(used) == "SeededBits(seed=5)"
 
 
+@pytest.mark.representative("source")
 @pytest.mark.parametrize("source", [SeededBits(24), SystemBits()], ids=["seeded", "system"])
 @pytest.mark.parametrize("bits", [1, 7, 8, 9, 16, 17, 31, 32, 33, 48, 63, 64])
 def test_words_have_their_bits(source: SeededBits | SystemBits, bits: int) -> None:
@@ -278,6 +279,7 @@ def test_threads_that_make_the_same_tables_at_once_draw_the_same() -> None:
 # Sizes and refusals
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("size", [0, 1, 1023, 1024, 65536, 65537])
 def test_as_many_as_asked_for(size: int) -> None:
     noise = seeded(25)

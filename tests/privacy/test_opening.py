@@ -74,6 +74,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 def test_copies_of_a_script_that_start_at_once_all_get_in_and_share_one_promise(tmp_path: Path) -> None:
     pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     with ExitStack() as all_of_them:

@@ -105,6 +105,7 @@ SCORES = [
 ]
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("score", SCORES)
 def test_a_row_more_moves_scores_of_few_groups_apart_by_at_most_the_spread(score: GroupScore) -> None:
     """All tables of up to two rows, all rows that can come; the bound of 1 row on InfoGain is exceeded on purpose."""
@@ -201,6 +202,7 @@ def loss(score: GroupScore, first: tuple[Row, ...], second: tuple[Row, ...], rat
     return max(total)
 
 
+@pytest.mark.representative("score")
 @pytest.mark.parametrize("relation", get_args(Neighbours))
 @pytest.mark.parametrize("score", SCORES)
 def test_all_picks_together_cost_epsilon(score: GroupScore, relation: Neighbours) -> None:

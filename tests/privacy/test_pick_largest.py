@@ -83,6 +83,7 @@ def test_no_neighbour_changes_a_chance_by_more_than_exp_epsilon(name: str, neigh
         assert worst > 0.3 * float(epsilon)  # the noise is not needlessly large
 
 
+@pytest.mark.slow
 def test_draws_are_distributed_as_computed() -> None:
     """Under a right sampler this fails with probability below 1e-6; the seed is fixed, so it never flakes."""
     codes = ((0, 0), (0, 1), (1, 2), (1, 2), (1, 1))

@@ -118,6 +118,7 @@ def worst_ratio(stopping: NumberOfRuns, first: Chances, second: Chances, scores:
     return max((mine + beyond) / theirs for mine, theirs in zip(one, other, strict=True))
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("eta", SHAPES, ids=str)
 @settings(max_examples=40, deadline=None)
 @given(mechanisms)
@@ -195,6 +196,7 @@ def test_no_string_of_bits_contradicts_the_distribution_of_the_number_of_runs(et
         assert found.brackets(runs, chance_of(stopping, runs), tolerance=Fraction(1, 10**12))
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("eta", SHAPES, ids=str)
 def test_the_number_of_runs_has_its_distribution(eta: Fraction) -> None:
     """5,000 seeded draws: a chi-square test of 1 to 9 runs, and more, with false alarms of 1e-6."""

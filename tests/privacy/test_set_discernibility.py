@@ -61,6 +61,7 @@ def tallied(score: SetDiscernibility, rows: Rows, schema: Schema) -> np.ndarray:
     return score.scores(np.concatenate(parts), schema)
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("relation", get_args(Neighbours))
 @pytest.mark.parametrize("price", [TENTH, Fraction(1)])
 def test_no_row_moves_two_sets_farther_apart_than_it_says(relation: Neighbours, price: Fraction) -> None:

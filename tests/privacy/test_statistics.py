@@ -69,6 +69,7 @@ STATISTICS: dict[str, tuple[Callable[[Probe, Any], Any], Any]] = {
 }
 
 
+@pytest.mark.representative("name")
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace_one"])
 @pytest.mark.parametrize("name", STATISTICS)
 def test_with_next_to_no_noise_they_are_the_tables_own(name: str, neighbours: Neighbours) -> None:
@@ -84,6 +85,7 @@ def test_with_next_to_no_noise_they_are_the_tables_own(name: str, neighbours: Ne
     assert answer.scale <= 20
 
 
+@pytest.mark.representative("name")
 @pytest.mark.parametrize("name", [*STATISTICS, "histogram", "crosstab", "top_k"])
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace_one"])
 def test_they_cost_what_they_are_asked_with(name: str, neighbours: Neighbours) -> None:

@@ -126,6 +126,7 @@ class Streamed:
         return self.table.__arrow_c_stream__(requested_schema)
 
 
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None)
 @given(
     st.lists(

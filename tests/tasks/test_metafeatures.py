@@ -146,6 +146,7 @@ def instances() -> list[Instance]:
     return [INSTANCE, *grids]
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("instance", instances(), ids=lambda each: each.key[:6])
 def test_jostles_own_see_nearly_the_truth_where_budget_is_no_matter(instance: Instance) -> None:
     """Bought for a huge epsilon, every metafeature is close to what it is without noise."""

@@ -163,6 +163,7 @@ rehearse_all(jobs_of(tables(4)), plan, History.open(sys.argv[1]), engine=sys.arg
 """
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("engine", ["threads", "processes"])
 def test_a_killed_rehearsal_leaves_a_file_that_is_gone_on_with(tmp_path: Path, engine: str) -> None:
     """`kill -9` at a moment nobody chose: what was finished is there, and only the rest is run again."""

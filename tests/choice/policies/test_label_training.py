@@ -134,6 +134,7 @@ def choices(option: Any, databases: Path, epsilon: str = "4") -> list[Chosen]:
     return [each for each in trace.records if isinstance(each, Chosen)]
 
 
+@pytest.mark.slow
 def test_a_formula_takes_the_place_of_a_choice_and_passes_the_check(
     program: Path, databases: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -173,6 +174,7 @@ def test_a_program_follows_what_was_learned_and_its_trace_says_so(
     assert [name for name, _, _ in after.seen] == ["n", "epsilon"]
 
 
+@pytest.mark.slow
 def test_run_follows_it_unless_something_else_is_said(
     program: Path, databases: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -213,6 +215,7 @@ def test_run_follows_it_unless_something_else_is_said(
     assert "forces nothing" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_program_that_has_changed_does_not_follow_it_and_says_so(
     program: Path, databases: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -231,6 +234,7 @@ def test_a_program_that_has_changed_does_not_follow_it_and_says_so(
         assert jostle.load(program).options["Stump"].version != before
 
 
+@pytest.mark.slow
 def test_a_run_warns_of_policies_that_cannot_be_read(
     program: Path, databases: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -245,6 +249,7 @@ def test_a_run_warns_of_policies_that_cannot_be_read(
     assert "; jostle train " in said
 
 
+@pytest.mark.slow
 def test_what_is_no_file_is_written_to_and_not_replaced(program: Path, databases: Path, tmp_path: Path) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("only some systems have a file that is always full")
@@ -256,6 +261,7 @@ def test_what_is_no_file_is_written_to_and_not_replaced(program: Path, databases
     assert [each.learned_on for each in policies_for("Stump", labelled_mark(program), str(program)).values()]  # type: ignore[attr-defined]  # they were kept
 
 
+@pytest.mark.slow
 def test_what_an_option_learned_is_followed_wherever_the_program_calls_it(program: Path, databases: Path) -> None:
     learned(program, databases, "Stump")
     loaded = jostle.load(program)
@@ -336,6 +342,7 @@ def test_training_that_was_stopped_goes_on_and_learns_the_same(
     assert not notes.exists(), "what was learned is kept, and the runs are not needed any more"
 
 
+@pytest.mark.slow
 def test_processes_learn_what_one_process_does(program: Path, databases: Path) -> None:
     found = load_trainable(program, entry="Stump")
     assert isinstance(found, Labelled)
@@ -364,6 +371,7 @@ def test_evaluate_says_what_each_label_is_worth(
     assert "alone everywhere  mean loss" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_program_on_grids_is_judged_by_the_grid_task_s_loss(tmp_path: Path) -> None:
     text = """\
 #Option
@@ -420,6 +428,7 @@ def test_what_cannot_be_learned_is_refused_in_words(
         load_maker(program)
 
 
+@pytest.mark.slow
 def test_databases_that_share_people_are_on_one_side(databases: Path) -> None:
     for number in range(4, 12):
         rows = pd.read_csv(databases / f"t{number % 4}.csv.gz")
@@ -436,6 +445,7 @@ def test_databases_that_share_people_are_on_one_side(databases: Path) -> None:
     assert few[0] == few[1] == situations[:3]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 def test_a_cluster_learns_what_this_process_learns(program: Path, databases: Path, cluster: str) -> None:
     found = load_trainable(program, entry="Stump")

@@ -96,6 +96,7 @@ def test_its_ledger_says_what_it_was_spent_on_and_what_it_could_have_been() -> N
     assert price(cost, "replace_one") == 1 >= db.spent
 
 
+@pytest.mark.slow
 def test_a_model_that_is_said_to_be_accurate_is_but_for_a_tenth_of_the_times() -> None:
     """At the very edge, where naive Bayes is right as often as wanted: what stops early is mostly not below it."""
     rows = easy(600, right=0.9)

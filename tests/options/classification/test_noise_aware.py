@@ -48,6 +48,7 @@ def every_row(schema: Schema) -> np.ndarray[Any, np.dtype[np.int64]]:
 # Limits
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("name", NOISE_AWARE)
 def test_where_noise_drowns_the_tables_but_not_the_classes_they_say_the_commonest_class(name: str, seed: int) -> None:

@@ -29,6 +29,7 @@ def people(neighbours: Neighbours = "add_remove", seed: int = 7) -> Table:
     return table_of(rows, schema)
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("epsilon", ["1/20", "1/3", "7", "0.0123456789"])
 @pytest.mark.parametrize("eta", ["-1/2", "0", "1"])
 @pytest.mark.parametrize("relation", get_args(Neighbours))
@@ -75,6 +76,7 @@ def test_it_keeps_what_predicts_well() -> None:
         assert isinstance(model, BayesTreeModel)
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("name", [*ALL, "RandomForest(trees=3)", "JostledTree(combine=mean, trees=2)"])
 def test_the_rule_that_is_scored_predicts_what_the_model_does(name: str) -> None:
     """The exact count of both on 120 rows, where no two chances are nearly, but not quite, equal."""

@@ -37,6 +37,7 @@ def test_with_much_budget_it_is_the_best_of_these_rows(trained: tuple[Any, dict[
     assert found.best in str(found)
 
 
+@pytest.mark.slow
 def test_what_it_says_with_confidence_is_wrong_no_more_often(trained: tuple[Any, dict[str, Model]]) -> None:
     """At little epsilon: among 300 runs, those that are wrong although they are 80% sure are at most 20%."""
     (schema, data), models = trained

@@ -50,6 +50,7 @@ VARIANTS = [
 ]
 
 
+@pytest.mark.representative("option")
 @pytest.mark.parametrize("option", VARIANTS, ids=lambda option: option.name)
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace_one"])
 def test_with_much_budget_it_is_the_curve_of_the_rows(option: PriROC, neighbours: Neighbours) -> None:
@@ -109,6 +110,7 @@ def test_where_few_scores_are_possible_none_of_the_budget_is_spent_on_medians() 
     assert len(curve.thresholds) == 11
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize(
     "name", ["NaiveBayes", "PooledTree", "RandomForest(trees=7)", "BayesTree(depth=1)", "PatilSingh(trees=3)"]
 )
@@ -187,6 +189,7 @@ def test_a_model_of_another_schema_is_refused() -> None:
         PriROC()(jostle.rehearse(table_of(data, schema), epsilon=1), model, epsilon=1)
 
 
+@pytest.mark.representative("option")
 @pytest.mark.parametrize(
     "rows",
     [

@@ -94,6 +94,7 @@ def check_by_hand(grove: Grove, rows: list[tuple[int, ...]], node: int, ranges: 
     return split
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("seed", SEEDS)
 def test_without_noise_every_split_is_the_best_there_is(seed: int) -> None:
     schema, rows = random_rows(seed)

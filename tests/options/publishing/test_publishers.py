@@ -47,6 +47,7 @@ def published(name: str, *, epsilon: int = 1000, count: int = 2000) -> tuple[Pub
     return option(jostle.rehearse(table_of(rows, schema), epsilon=epsilon, seed=1), epsilon=epsilon), schema, rows
 
 
+@pytest.mark.representative("name")
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("name", PUBLISHERS)
 def test_tables_at_the_edge_work_and_cost_what_they_should(name: str, shape: str) -> None:

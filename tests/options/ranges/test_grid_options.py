@@ -38,6 +38,7 @@ def made_up(shape: tuple[int, ...], seed: int = 0) -> NDArray[np.int64]:
     return generator.poisson(np.where(generator.random(shape) < 0.3, 40, 1)).astype(np.int64)
 
 
+@pytest.mark.representative("name")
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "Uniform"])
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace_one"])
 @pytest.mark.parametrize("shape", SHAPES)
@@ -52,6 +53,7 @@ def test_with_ever_more_budget_answers_become_exact(name: str, neighbours: Neigh
     assert answers == pytest.approx(workload.answers(counts), abs=0.5 if name == "MWEM" else 1e-6)
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("name", NAMES)
 def test_four_times_the_records_are_worth_four_times_the_budget(name: str) -> None:
     """Scaled error depends on records * epsilon: geometric means over 40 seeds agree to 40 %."""
@@ -111,6 +113,7 @@ def test_who_knows_the_errors_of_its_answers_says_them(name: str) -> None:
     assert name in WITH_ERROR_BARS or not estimate.linear
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("name", WITH_ERROR_BARS)
 def test_error_bars_are_the_errors(name: str) -> None:
     """Root mean square of error / deviation over 200 runs, within 15 %, with fixed seeds."""

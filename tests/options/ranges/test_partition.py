@@ -115,6 +115,7 @@ def test_no_partition_tells_a_record_by_more_than_epsilon(first: tuple[int, ...]
     assert max(losses) <= epsilon + 1e-6
 
 
+@pytest.mark.slow
 def test_replacing_a_record_is_two_steps_of_half_the_budget() -> None:
     """Exact enumeration as above, for a record that moves: replace_one, epsilon 8."""
     epsilon = 8
@@ -127,6 +128,7 @@ def test_replacing_a_record_is_two_steps_of_half_the_budget() -> None:
     assert max(abs(math.log(one[runs] / other[runs])) for runs in one) <= epsilon + 1e-6
 
 
+@pytest.mark.slow
 def test_half_the_noise_would_tell_more() -> None:
     """The enumeration sees a mistake when there is one: scale 1/epsilon where 2/epsilon is due."""
     epsilon = 4

@@ -51,6 +51,7 @@ def texts(rows: int = 3000, neighbours: Neighbours = "add_remove") -> Table:
     return Table.from_matrix(matrix, pa.table({"label": np.where(labels, "spam", "ham")}), schema)
 
 
+@pytest.mark.representative("name")
 @pytest.mark.parametrize("relation", get_args(Neighbours))
 @pytest.mark.parametrize("name", ASKING)
 def test_without_noise_to_speak_of_the_features_that_say_the_class_are_found(name: str, relation: Neighbours) -> None:
