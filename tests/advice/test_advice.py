@@ -16,12 +16,10 @@ from jostle.advice.bands import (
     INSIDE,
     Rehearsed,
     fit_band,
-    from_scale,
     inputs_of,
     is_inside,
     kept_expectations,
     left_out,
-    to_scale,
     weights_by_group,
 )
 from jostle.advice.learning import expectations
@@ -84,12 +82,6 @@ def test_what_came_with_jostle_is_of_the_options_as_they_are(name: str) -> None:
         assert option == name or bands.version == jostle.options.get(option).version
 
 
-@pytest.mark.parametrize("loss", [0.01, 0.3, 0.9])
-def test_scales_go_there_and_back(loss: float) -> None:
-    for scale in ("share", "size"):
-        assert from_scale(float(to_scale(np.array([loss]), scale)[0]), scale) == pytest.approx(loss)
-
-
 @pytest.mark.parametrize(("schema", "maker"), [(PEOPLE, "classification"), (LINE, "ranges-1d"), (MAP, "ranges-2d")])
 def test_more_rows_or_more_budget_is_never_expected_to_do_harm(schema: Schema, maker: str) -> None:
     for rows in (100, 3000, 100_000):
@@ -127,11 +119,6 @@ def test_where_nothing_is_worth_more_than_a_guess_it_says_so() -> None:
     assert warning.startswith("rows times epsilon is too small up to epsilon 0.1 (2)")
     assert advise(schema=PEOPLE, rows=100_000).warnings == ()
     assert advise(schema=MAP, rows=100_000).warnings == ()
-
-
-def test_a_maker_of_grids_is_the_one_for_their_axes() -> None:
-    assert advise("ranges", schema=LINE, rows=1000) == advise(schema=LINE, rows=1000)
-    assert "ranges-2d" in advise("ranges", schema=MAP, rows=1000).options
 
 
 def test_it_advises_on_programs_and_says_what_it_does_not_know() -> None:

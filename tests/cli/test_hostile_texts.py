@@ -242,10 +242,6 @@ def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *w
     return captured.out + captured.err
 
 
-def test_every_command_has_a_case() -> None:
-    assert set(CASES) == set(commands())
-
-
 @pytest.mark.filterwarnings("ignore")  # of a schema that leaves values out, say
 @pytest.mark.parametrize("command", CASES, ids=" ".join)
 def test_nothing_that_a_command_shows_steers_the_screen(

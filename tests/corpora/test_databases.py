@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jostle.corpora.cells import plain_table
 from jostle.corpora.databases import PublicDatabase, PublicGrid, PublicTable, changed
 from jostle.errors import CorpusError
 
@@ -68,17 +67,6 @@ def test_the_digest_tells_other_tables_apart(other: dict[str, list[str]]) -> Non
     assert PublicTable.of("people", pd.DataFrame(other)).digest != PublicTable.of("people", pd.DataFrame(TEXTS)).digest
 
 
-def test_the_digest_tells_another_label_apart() -> None:
-    frame = pd.DataFrame({"a": ["x", "y"], "b": ["u", "v"]})
-    assert PublicTable.of("t", frame, label="a").digest != PublicTable.of("t", frame, label="b").digest
-
-
-def test_words_that_run_together_are_not_taken_for_others() -> None:
-    one = pd.DataFrame({"a": ["xy", "z"], "label": ["0", "1"]})
-    other = pd.DataFrame({"a": ["x", "yz"], "label": ["0", "1"]})
-    assert PublicTable.of("t", one).digest != PublicTable.of("t", other).digest
-
-
 @given(st.lists(st.one_of(st.floats(allow_nan=False), st.none()), min_size=1, max_size=30))
 def test_numbers_are_hashed_as_numbers_and_minus_zero_as_zero(numbers: list[float | None]) -> None:
     written = [None if number is None else repr(number) for number in numbers]
@@ -100,12 +88,6 @@ def test_rows_without_a_label_are_left_out() -> None:
 def test_a_table_without_its_label_is_refused() -> None:
     with pytest.raises(CorpusError, match="there is no column 'label' to predict"):
         PublicTable.of("t", pd.DataFrame({"a": [1]}))
-
-
-def test_columns_of_a_dictionary_in_several_pieces_are_one_column() -> None:
-    pieces = pa.chunked_array([pa.array(["a", "b"]).dictionary_encode(), pa.array(["b", "c"]).dictionary_encode()])
-    table = plain_table({"x": pieces, "label": pa.array(["u", "v", "u", "v"])}, "label")
-    assert table["x"].to_pylist() == ["a", "b", "b", "c"]
 
 
 def test_a_database_travels_to_another_process_with_what_was_worked_out() -> None:

@@ -26,7 +26,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted
 
-from jostle import Categorical, Numeric, Schema, Table, options, protect, rehearse
+from jostle import Categorical, Numeric, Schema, Table, options, rehearse
 from jostle.errors import (
     AmountError,
     BudgetError,
@@ -375,18 +375,6 @@ def test_without_a_promise_what_it_would_take_is_said_and_nothing_is_charged(tmp
     assert account.left == 0
 
 
-def test_a_table_that_was_opened_before_keeps_its_budget(tmp_path: Path) -> None:
-    X, y = people()
-    whole = Table.from_frame(X.assign(ill=y), SCHEMA)
-    db = protect(whole, epsilon=1, vault=tmp_path / "v")
-    PrivateClassifier("Majority", 0.75, SCHEMA).fit(X[:400], y[:400])
-    with pytest.raises(BudgetError, match=r"but 0\.25 is left"):
-        db.count("0.5")
-    with pytest.raises(BudgetError, match=r"0\.25 is left\n  why: all that may be spent here") as refusal:
-        PrivateClassifier("Majority", "0.5", SCHEMA).fit(X[:400], y[:400])
-    assert "promise" not in str(refusal.value.why)  # of which this is what was left
-
-
 def test_tables_of_other_columns_have_budgets_of_their_own_and_a_doubt_is_refused(tmp_path: Path) -> None:
     X, y = numbers()
     for name, (rows, labels) in {"left": (X, y), "right": (X[:-1].copy(), y[:-1].copy())}.items():
@@ -429,15 +417,6 @@ def test_the_area_under_the_curve_is_a_private_score_too(tmp_path: Path) -> None
     assert (public.score(rows, labels), public.score(rows, 1 - labels)) == (1, 0)
     with pytest.raises(OptionError, match="scored_by is 'f1'"):
         public.set_params(scored_by="f1").score(rows, labels)
-
-
-def test_what_is_to_score_well_by_the_area_is_chosen_for_it(tmp_path: Path) -> None:
-    for seed, (scored_by, name) in enumerate({"accuracy": "classification", "auc": "classification-auc"}.items()):
-        X, y = people(seed=seed)
-        vault = tmp_path / name
-        clf = PrivateClassifier(epsilon=1, schema=TWO, vault=vault, promise=2, scored_by=scored_by).fit(X, y)  # type: ignore[arg-type]
-        assert clf.score(X, y) > 0.5
-        assert FileVault(vault).statement().reservations[0].site == name
 
 
 @pytest.mark.parametrize(("option", "area"), [("Majority", 0.5), ("Mohammed(depth=1)", 1)])

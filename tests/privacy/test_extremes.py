@@ -48,10 +48,8 @@ from jostle.privacy.score_lists import GROUP_SCORES, SCORES
 from jostle.privacy.scores import QuantileScore
 from jostle.privacy.split_scores import LARGEST_BOUND, entropies, spread_of
 from jostle.tables import kernels
-from jostle.tables.kernel_list import KERNELS
 from jostle.tables.kernels import MOST_RECORDS, Counts, DenseKernel
 from jostle.tables.number_kernels import Moments, NumberSum, Ranks
-from jostle.tables.persons import PersonBands, PersonCount
 
 Hold = Callable[..., None]
 ENDS = [2**power + more for power in (7, 8, 10, 15, 16, 20, 22, 24, 30, 31, 32) for more in (-1, 0, 1)]
@@ -175,10 +173,6 @@ def test_grids_of_the_largest_counts_and_scales_move_no_further_apart() -> None:
             least = min(least, int(steps.min()), UNIT - int(steps.max()))
             most = max(most, int(steps.max()), UNIT - int(steps.min()))
     assert most - least <= SPAN * UNIT + SLACK
-
-
-def test_every_kernel_has_cases() -> None:
-    assert set(CASES) == set(KERNELS) - {PersonBands, PersonCount}  # whose cases are those of persons
 
 
 @pytest.mark.parametrize("kind", list(CASES), ids=lambda kind: str(kind.__name__))

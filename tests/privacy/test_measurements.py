@@ -174,17 +174,6 @@ def test_of_parts_nothing_is_known(relation: Neighbours) -> None:
     assert the_look(db.allot(1), Counts.of()).variance == 6 * noise_variance(Fraction(1, SURE))
 
 
-def test_fewer_columns_are_the_same_rows() -> None:
-    db = opened()
-    db.histogram("a", "b", epsilon=SURE)
-    narrow = db.allot(1).only("b", "c")
-    assert the_look(narrow, Counts.of()).counts.tolist() == [60]
-    assert the_look(narrow, Counts.of("b")).counts.sum() == 60
-    assert narrow.known(Counts.of("c")) == (None,)
-    narrow.histogram("c", epsilon="1/2")
-    assert the_look(narrow.allot("1/2"), Counts.of("c")).counts.size == 4
-
-
 def test_what_is_told_is_a_copy_and_nothing_can_be_put_in() -> None:
     db = opened()
     answer = db.measure(Counts.of("a"), 1)
@@ -215,14 +204,3 @@ def test_other_answers_are_no_numbers_of_rows() -> None:
     db.histogram("a", "a", epsilon=1)
     db.pick(jostle.privacy.scores.Fullest(("a",)), 1)
     assert db.allot(1).known(Counts([(), ("a",), ("b",)])) == (None, None, None)
-
-
-def test_too_large_ones_are_not_kept_and_of_large_domains_the_total_is() -> None:
-    large = Schema({name: Categorical(list(map(str, range(1024))), outside="drop", missing="drop") for name in "xyz"})
-    frame = pd.DataFrame({name: ["1", "5"] * 50 for name in "xyz"})
-    db = jostle.rehearse(Table.from_frame(frame, large), seed=1)
-    db.histogram("x", "y", epsilon=1)
-    assert db.allot(1).known(Counts.of()) == (None,)
-    groups = {name: tuple(code * 2 // 1024 for code in range(1024)) for name in "xyz"}
-    db.release_cells(cells("x", "y").coarsened({"x": groups["x"], "y": groups["y"]}), SURE)
-    assert the_look(db.allot(1), Regions(("x",), np.arange(1024), (np.array([0, 512]),))).counts.tolist() == [100, 0]

@@ -209,6 +209,28 @@ def test_the_number_of_runs_has_its_distribution(eta: Fraction) -> None:
     assert ((found - expected) ** 2 / expected).sum() < 45.1  # 9 degrees of freedom, 1e-6
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"gamma": 0},
+        {"gamma": 1},
+        {"gamma": "1/100000"},
+        {"eta": -1},
+        {"eta": "11/10"},
+        {"gamma": "x"},
+        {"gamma": Fraction(10**6, 10**7 + 1)},
+        {"eta": Fraction(1, 2**62)},
+        {"eta": True},
+        {"gamma": float("nan")},
+        {"gamma": np.array(["1/2"])},
+    ],
+    ids=str,
+)
+def test_numbers_of_runs_that_the_proof_does_not_cover_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(BudgetError):
+        NumberOfRuns(**wrong)
+
+
 # The event
 
 
@@ -218,6 +240,12 @@ def test_a_selection_costs_2_plus_eta_runs() -> None:
 
     assert price(event, "add_remove") == price(event, "replace_one") == 1
     assert price(Selected(Disjoint([Laplace(1), Laplace(2)]), Fraction(0)), "replace_one") == 6
+
+
+@pytest.mark.parametrize("eta", [-1, Fraction(-1), Fraction(2), 1.5, "all", None])
+def test_an_event_of_no_known_shape_is_refused(eta: Any) -> None:
+    with pytest.raises(JostleError):
+        Selected(Laplace(1), eta)
 
 
 # What is seen

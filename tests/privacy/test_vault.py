@@ -520,13 +520,3 @@ def test_a_vault_that_another_process_writes_to_is_told_of_and_nothing_is_spent(
         "  fix: wait until that one is done, or end it"
     )
     assert FileVault(tmp_path / "v").statement().reservations == ()
-
-
-def test_a_folder_is_no_vault(tmp_path: Path) -> None:
-    with pytest.raises(VaultError) as refusal:
-        opened(tmp_path)
-    assert str(refusal.value) == (
-        f"the vault {tmp_path} cannot be used: it is a folder\n"
-        "  why: nothing is released before it is recorded\n"
-        f"  fix: name a file in it: {tmp_path / 'survey.vault'}"
-    )

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -65,18 +64,6 @@ def test_a_moment_belongs_to_the_unit_that_it_lies_in(moment: dt.datetime, unit:
     assert tally(table, Ranks("when", list(range(column.grain.span + 1)))).index(1) == place
     if 0 < place < column.grain.span:
         assert column.moment(place) <= moment < column.moment(place + 1)
-
-
-def test_ends_may_be_moments_of_any_library() -> None:
-    kinds: tuple[Callable[[str], Any], ...] = (str, dt.date.fromisoformat, pd.Timestamp, np.datetime64)
-    columns = {Dates(kind("2024-01-01"), kind("2024-03-01")) for kind in kinds}
-    assert columns == {Dates("2024-01-01", "2024-03-01")}
-
-
-def test_a_zone_is_brought_to_greenwich() -> None:
-    assert Dates("2024-01-30T02:00+02:00", "2024-02-02") == Dates("2024-01-30", dt.date(2024, 2, 2))
-    table = Table.from_frame(pd.DataFrame({"when": ["2024-01-30T23:00-02:00"], "who": [1]}), SCHEMA)
-    assert steps(table) == [0, 1, 0, 0]
 
 
 @pytest.mark.parametrize("cell", ["", "soon", "2024-02-30", "5", 5, True, "24-01-30", "9999-99-99"])

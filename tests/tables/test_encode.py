@@ -330,16 +330,6 @@ def test_times_are_the_same_in_any_unit() -> None:
     assert codes(pa.array(moments[:1]), column) == codes(list(moments[:1]), column) == [0]
 
 
-def test_dictionaries_may_have_gaps_on_both_sides() -> None:
-    column = Categorical(["a", "b"], outside="other", missing="value")
-    cells = pa.DictionaryArray.from_arrays(pa.array([0, 1, None, 2, 3]), pa.array(["b", None, "zz", ""]))
-
-    assert codes(cells, column) == [1, 3, 3, 2, 3]
-    assert codes(pa.DictionaryArray.from_arrays(pa.array([None], pa.int8()), pa.array([], pa.string())), column) == [3]
-    assert codes(pa.chunked_array([cells, cells[:1]]), column) == [1, 3, 3, 2, 3, 1]
-    assert codes(pa.chunked_array([], pa.string()), column) == []
-
-
 def test_run_lengths_and_extensions_are_looked_through() -> None:
     column = Categorical(["a", "7"], missing="value")
     runs = pa.RunEndEncodedArray.from_arrays(pa.array([2, 3, 4]), pa.array(["a", "7", None]))
@@ -360,13 +350,6 @@ def test_no_type_is_refused(kind: pa.DataType) -> None:
     """It is one that all cells of a column have, and none has once another row has a text."""
     assert codes(pa.nulls(1, kind), Categorical(["a"], missing="value")) == [1]
     assert codes(pa.nulls(1, kind), Numeric(0, 1, bins=1, missing="value")) == [1]
-
-
-def test_a_list_is_what_it_prints_as() -> None:
-    column = Categorical(["[1]", "{'a': 1}"], outside="other")
-
-    assert codes(pa.array([[1], [2]]), column) == codes([[1], [2]], column) == [0, 2]
-    assert codes(pa.array([{"a": 1}]), column) == [1]
 
 
 @given(st.lists(st.none() | st.integers(-3, 4)), categoricals())

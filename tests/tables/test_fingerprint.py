@@ -14,9 +14,7 @@ from some_tables import source_of
 
 from jostle import Categorical, Numeric, Schema, Table
 from jostle.tables.block import Block
-from jostle.tables.engines import MemorySource
 from jostle.tables.hashes import Fingerprint, RowHashes, fingerprint
-from jostle.tables.kernels import BLOCK_ROWS
 
 SCHEMA = Schema({"a": Categorical(range(3)), "b": Numeric(0, 3, bins=3)})
 Rows = list[tuple[int, int]]
@@ -103,23 +101,6 @@ def test_objects_of_other_types_or_places_have_another_mark() -> None:
     assert (
         len({marks(frame).raw for frame in frames}) == len(columns) - 3
     )  # text and bytes say the same, and 1, 1.0 and True
-
-
-def test_grids_are_recognised_whatever_their_type() -> None:
-    whole, real = Table.from_grid([1, 2, 0]), Table.from_grid([1.0, 2.0, 0.0])
-    longer = Table.from_grid([1, 2, 0, 0])
-
-    assert source_of(whole).identity == source_of(real).identity != source_of(longer).identity
-
-
-def test_sums_wrap_round_in_long_tables() -> None:
-    """Row hashes use all 64 bits, so sums of them overflow, silently, in any order of blocks."""
-    rows = np.arange(5 * BLOCK_ROWS) % 3
-    codes = {"a": rows.astype(np.uint8), "b": rows.astype(np.uint8)}
-    forth = MemorySource(SCHEMA, codes, len(rows))
-    back = MemorySource(SCHEMA, {name: values[::-1] for name, values in codes.items()}, len(rows))
-
-    assert fingerprint(forth).rows == fingerprint(back).rows
 
 
 def test_tables_without_a_row_left_are_known_by_their_data_alone() -> None:

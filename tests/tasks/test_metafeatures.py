@@ -15,7 +15,7 @@ from jostle.choice.learning.markets import Purchases, Replica, Stall, read_raw, 
 from jostle.choice.learning.workers import performed
 from jostle.corpora.generators import generated_grids
 from jostle.corpora.parts import GridSpec, TableSpec
-from jostle.errors import ChoiceError, ExpressionError, PrivateDataError
+from jostle.errors import ChoiceError, PrivateDataError
 from jostle.privacy.evidence import noise_variance
 from jostle.privacy.expressions import cells, sensitivity
 from jostle.tables.schema import Schema
@@ -135,11 +135,6 @@ def test_a_private_table_is_not_read_without_noise() -> None:
         read_raw([size], INSTANCE.table)
 
 
-def test_a_label_is_asked_for_where_there_is_none() -> None:
-    with pytest.raises(ChoiceError, match="names no label"):
-        log_rows(view(None, schema=Schema({"a": jostle.Categorical(list("xy"))})))
-
-
 def instances() -> list[Instance]:
     grids = [make_instance(each, GridSpec(records=2000, shape=shape)) for each, shape in
              zip(generated_grids(2), ((64,), (16, 16)), strict=True)]  # fmt: skip
@@ -191,12 +186,6 @@ def test_a_metafeature_that_asks_as_of_a_probe_is_told_what_to_ask(name: str) ->
     with pytest.raises(ChoiceError, match=rf"a metafeature does not ask for db\.{name}(.|\n)*fix: db\.buy"):
         getattr(view, name)
     assert not hasattr(view, "shape")
-
-
-def test_what_is_looked_at_in_a_metafeature_is_to_be_bought_there() -> None:
-    looking = metafeature(lambda db: 1.0 if cells() > 3 else 0.0)  # type: ignore[operator]
-    with pytest.raises(ExpressionError, match=r"compared, or looked at(.|\n)*in a metafeature db\.buy\(x\)"):
-        looking.purchases(SCHEMA)
 
 
 def test_evenness_and_sparsity_of_regions_are_told_in_spite_of_noise() -> None:

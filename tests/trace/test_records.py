@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import os
-import pickle
 import resource
-from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
@@ -186,22 +183,8 @@ def test_lines_of_several_threads_and_processes_do_not_mix(tmp_path: Path) -> No
     assert read_trace(path) == (record,) * 250
 
 
-@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, pickle.dumps])
-def test_a_trace_is_not_duplicated(duplicate: Callable[[object], object]) -> None:
-    with pytest.raises(TableError, match="not copied"):
-        duplicate(Trace())
-
-
 def test_records_have_no_times() -> None:
     """How long a tally takes depends on rows."""
     names = {field.name for kind in (Opened, Charged, Released, Refused) for field in fields(kind)}
     assert not [name for name in names if any(word in name for word in ("time", "moment", "second", "duration"))]
     assert "moment" not in json.loads(to_json(OPENED))
-
-
-def test_a_choice_at_one_place_is_recorded_in_short() -> None:
-    record = Chosen.one("hist#1", "hist", "DAWA", seen={"scale": 41207}, predicted={"DAWA": (0.5, 0.1)}, why="least")
-    assert record.seen == (("scale", 41207.0, 41207.0),)
-    assert record.predicted == (("DAWA", 0.5, 0.1),)
-    assert record.taken == (("DAWA", 1),)
-    assert record.places == 1

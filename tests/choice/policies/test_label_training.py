@@ -395,6 +395,7 @@ def Either(db, queries):
     assert losses["learned"] <= losses["flat"] < losses["nothing"]
 
 
+@pytest.mark.slow
 def test_what_cannot_be_learned_is_refused_in_words(
     program: Path,
     python: Path,

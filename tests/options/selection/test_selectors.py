@@ -18,11 +18,10 @@ from jostle import Categorical, Schema, SparseFeatures, Table
 from jostle.errors import JostleError, OptionError, PrivateDataError
 from jostle.options import get, names
 from jostle.options.selection import SelectedFeatures
-from jostle.options.selection.selectors import MOST_COLUMNS, clustered
+from jostle.options.selection.selectors import clustered
 from jostle.privacy.column_scores import Discernibility, FeatureDiscernibility
-from jostle.privacy.feature_scores import FeatureScore, ScoreName
+from jostle.privacy.feature_scores import ScoreName
 from jostle.tables.engines import MemorySource
-from jostle.tables.feature_kernels import feature_list
 from jostle.tables.features import Bits
 from jostle.tables.schema import Neighbours
 from jostle.tasks import SELECTION
@@ -135,23 +134,6 @@ def test_one_budget_selects_and_trains(name: str) -> None:
         assert "NaiveBayes was trained on them" in str(selected) or not selected.places
         assert selected.data()["model"]["made_by"] == "NaiveBayes"
         assert "trained" in selected.privacy
-
-
-def test_the_first_features_are_a_public_fact() -> None:
-    option: Any = get("FirstFeatures(top=3)")
-    for rows in (5, 50):
-        assert option(jostle.protect(texts(rows), epsilon=1), epsilon=1).places == (0, 1, 2)
-    none: Any = get("FirstFeatures(top=0)")
-    selected = none(jostle.rehearse(texts(50), seed=1), epsilon=1)
-    assert selected.places == ()
-    assert len(set(selected.model.predict(selected.of(pa.table({"label": ["spam"] * 3}))))) == 1
-    many = Schema(
-        {"label": Categorical(["n", "o"])}, label="label", features=SparseFeatures("t", buckets=MOST_COLUMNS + 1)
-    )
-    assert "201 columns at once" in (get("FirstFeatures").refuses(many) or "")
-    assert get(f"FirstFeatures(top={MOST_COLUMNS})").refuses(many) is None
-    every: Any = get("FirstFeatures")
-    assert every(jostle.rehearse(texts(50), seed=1), epsilon=1).places == tuple(range(40))
 
 
 def test_a_selection_is_tested_on_rows_it_was_not_trained_on() -> None:
@@ -277,9 +259,3 @@ def test_points_near_each_other_are_of_one_cluster() -> None:
     assert found[2] == found[3] != found[0]
     assert found[5] not in found[:5]
     assert clustered(points[:1], 5).tolist() == [0]
-
-
-def test_features_of_columns_are_named_by_value() -> None:
-    schema = Schema({"a": Categorical(["x", "y", "z"]), "label": Categorical(["n", "o"])}, label="label")
-    assert [each.name for each in feature_list(schema)] == ["a=x", "a=y", "a=z"]
-    assert FeatureScore("IG", 1, 10).units == 1024
