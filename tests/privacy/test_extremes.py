@@ -306,6 +306,7 @@ def test_a_cell_adds_no_more_than_it_may_whatever_number_it_holds(
             assert apart <= (kernel.replaced(schema) if one else kernel.bound(schema)), f"{kernel}: {one}, {other}"
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("epsilon", [Fraction(1, 3**20), Fraction(2**60 + 1, 2**60), Fraction(10**12 + 1, 7)], ids=str)
 def test_noise_is_no_less_than_it_should_be_for_an_epsilon_of_many_digits(
     epsilon: Fraction, monkeypatch: pytest.MonkeyPatch

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
 from itertools import count, product
+from typing import Any
 
 import numpy as np
 import pytest

@@ -218,6 +218,7 @@ def test_a_program_costs_its_dearest_way() -> None:
     assert price(lambda: Fraction(1, 3)).runs == 1
 
 
+@pytest.mark.slow
 def test_too_many_ways_are_refused_in_words() -> None:
     with pytest.raises(ChoiceError, match="ways through choice Rule"):
         price(lambda: Fraction(sum(choose_each("Rule", among=RULES, informed_by={}, count=40))))
