@@ -81,16 +81,6 @@ def test_scales_that_are_no_floats(scale: Fraction) -> None:
     assert lost(gaps, scale).tolist() == [0] * 5
 
 
-def test_odd_numbers_call_nobody_since_they_depend_on_rows() -> None:
-    heard: list[str] = []
-    gaps = np.array([0, 1, 2**33])
-    with np.errstate(all="call", call=lambda what, _: heard.append(what)):
-        quiet = lost(gaps, Fraction(1, 1000))
-    with np.errstate(all="raise"):
-        assert lost(gaps, Fraction(1, 1000)).tolist() == quiet.tolist()
-    assert heard == []
-
-
 def quality_of(cell: np.ndarray, score: GridQuality) -> int:
     """Return the score of a grid of one cell of these class counts: all that a row can meet."""
     return int(score.scores(np.append(cell, 0), schema_of(1, 1, len(cell)))[0])  # no row is without a label

@@ -400,19 +400,6 @@ def test_handlers_of_choices_see_no_candidate() -> None:
     assert [each.label for each in recorder.lines] == ["Outside"]
 
 
-def test_numpy_calls_nobody_for_a_candidate() -> None:
-    called: list[object] = []
-
-    def does(db: Probe) -> Scored:
-        return Scored(float(np.log(np.zeros(1))[0]), db.count("1/10"))
-
-    with np.errstate(all="call", call=lambda *given: called.append(given)):
-        (answer, _) = room().select(Trial(does), Fraction(1), "try")
-
-    assert answer == -math.inf
-    assert not called
-
-
 def test_what_goes_wrong_with_a_candidate_is_kept_back() -> None:
     """Its words could be a loser's; and where a run can fail, whether it did would be seen again and again."""
 
