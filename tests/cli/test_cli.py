@@ -5,26 +5,17 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import sys
 from importlib.metadata import version
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from processes import LIMIT, ran, started
+from run_here import run
 
 import jostle
-from jostle.cli import main
 
 PUBLIC = "age,smokes\n31,no\n45,yes\n22,no\n67,no\n18,yes\n50,no\n51,no\n52,yes\n53,no\n54,no\n55,no\n"
-
-
-def run(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
-    """Run the command in this process and return its exit status."""
-    monkeypatch.setattr(sys, "argv", ["jostle", *words])
-    with pytest.raises(SystemExit) as ending:
-        main()
-    return int(ending.value.code or 0)
 
 
 @pytest.fixture

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from run_here import run
 from small import table, tables
 
 import jostle
 from jostle.choice.learning.history import History, read_history
 from jostle.choice.learning.rehearse import EPSILONS as DEFAULT
 from jostle.choice.makers.trained import Trained
-from jostle.cli import main
 from jostle.corpora.databases import default_jobs
 from jostle.corpora.parts import TableSpec
 from jostle.programs import load_maker
@@ -31,14 +30,6 @@ from jostle.choice.makers.making import MkChoiceMaker
 choice = MkChoiceMaker(among=["Majority", "NaiveBayes"], informed_by=METAFEATURES, trained_on=tables(4))
 other = MkChoiceMaker(among=["Majority"], trained_on=tables(2))
 """
-
-
-def run(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
-    """Run the command in this process and return its exit status."""
-    monkeypatch.setattr(sys, "argv", ["jostle", *map(str, words)])
-    with pytest.raises(SystemExit) as ending:
-        main()
-    return int(ending.value.code or 0)
 
 
 @pytest.fixture

@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["guise", "spoilt"]
-
 
 class Index:
     """Counts as a whole number."""

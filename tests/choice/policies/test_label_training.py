@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from fractions import Fraction
 from pathlib import Path
@@ -16,13 +15,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from processes import LIMIT, started
+from run_here import run
 
 import jostle
 from jostle.choice.policies import work as label_notes
 from jostle.choice.policies.learn import Labelled
 from jostle.choice.policies.work import Part, halves, situations_of
 from jostle.choice.trainer import train_policies
-from jostle.cli import main
 from jostle.corpora.folders import public
 from jostle.errors import ChoiceError
 from jostle.learned.policies import CHANGED, nothing_learned, place_of, policies_for
@@ -97,14 +96,6 @@ def python(tmp_path: Path) -> Path:
     path = tmp_path / "p.py"
     path.write_text(PYTHON)
     return path
-
-
-def run(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
-    """Run the command in this process and return its exit status."""
-    monkeypatch.setattr(sys, "argv", ["jostle", *map(str, words)])
-    with pytest.raises(SystemExit) as ending:
-        main()
-    return int(ending.value.code or 0)
 
 
 def train(monkeypatch: pytest.MonkeyPatch, path: Path, databases: Path, *words: object) -> int:
