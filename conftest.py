@@ -42,7 +42,7 @@ def pytest_collection_modifyitems(items: list[Any]) -> None:
     several: dict[str, dict[tuple[int, ...], list[Any]]] = {}
     for item in items:
         if (mark := item.get_closest_marker("representative")) and not item.get_closest_marker("slow"):
-            named = tuple(item.callspec.indices[name] for name in mark.args)
+            named = tuple(id(item.callspec.params[name]) for name in mark.args)
             several.setdefault(item.nodeid.partition("[")[0], {}).setdefault(named, []).append(item)
     for alike in several.values():
         for place, those in enumerate(alike.values()):

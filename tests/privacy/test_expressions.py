@@ -291,6 +291,7 @@ UNITS: dict[str, tuple[Expression, Fraction, Fraction]] = {
 }
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("name", UNITS)
 def test_what_is_released_is_exact_noise_on_whole_numbers(name: str) -> None:
     """2,000 draws against the distribution proved for; false alarm once in a million runs of other seeds."""

@@ -263,6 +263,7 @@ class Recorded:
         return self.source.words(count, bits)
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize(("first_bits", "word_bits"), WORDS)
 @pytest.mark.parametrize("size", [SMALL_DRAW - 1, 200_000])
 def test_frequencies_of_many_draws(first_bits: int, word_bits: int, size: int) -> None:

@@ -58,6 +58,7 @@ def short_words(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     forget()
 
 
+@pytest.mark.representative
 @pytest.mark.usefixtures("short_words")
 @pytest.mark.parametrize("scale", [Fraction(1, 1000), Fraction(1, 3), Fraction(1), Fraction(3, 2)])
 def test_discrete_laplace_has_exactly_its_mass_function(scale: Fraction) -> None:
@@ -89,6 +90,7 @@ def test_an_exponential_coin_has_exactly_its_chance(x: Fraction) -> None:
     assert found.brackets(outcome=False, probability=1 - exponential(x))
 
 
+@pytest.mark.representative
 @pytest.mark.usefixtures("short_words")
 @pytest.mark.parametrize("scores", [[0, 0], [5, 4], [-3, 0], [0, -40]])
 def test_permute_and_flip_between_two_is_the_literal_algorithm(scores: list[int]) -> None:
@@ -99,6 +101,7 @@ def test_permute_and_flip_between_two_is_the_literal_algorithm(scores: list[int]
         assert found.brackets(candidate, chance)
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("bound", range(1, 18))
 def test_below_gives_every_number_the_same_share(bound: int) -> None:
     found = enumerated(lambda source: int(Noise(source).below(bound, 1)[0]), 20)

@@ -162,6 +162,7 @@ def test_which_coins_come_up(monkeypatch: pytest.MonkeyPatch, chance: Fraction |
     assert fit_outcomes(found, chances) > FALSE_ALARM
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize(("trials", "chance"), [(0, "1/2"), (1, "1/2"), (50, "3/10"), (10**12, "3/1000000000000")])
 def test_binomial_fits_its_mass_function(trials: int, chance: str) -> None:
     noise = seeded(14)
@@ -196,6 +197,7 @@ def test_successes_among_as_many_trials_as_there_can_be() -> None:
     assert fit(places, np.full(128, places.sum() / 128)) > FALSE_ALARM
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("gaps", [[0, 0, 0], [0, 1, 2], [3, 0, 0, 1], [0, 50, 1], [2, 5, 0, 1, 1]])
 def test_permute_and_flip_is_the_literal_algorithm(gaps: list[int]) -> None:
     rate = Fraction(1, 2)
