@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator
 from math import inf
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -18,10 +19,11 @@ from jostle.privacy import opening
 from jostle.tables import dask_source, origins
 
 # No deadlines: how long an example takes says nothing about whether it is right. On the build machine the examples are
-# the same each time; at a desk they are new ones.
+# the same each time; at a desk they are new ones. Where slow tests are run, there are more of them.
 settings.register_profile(
     "jostle",
     deadline=None,
+    max_examples=int(os.environ.get("JOSTLE_EXAMPLES", "25")),
     derandomize="CI" in os.environ,
     suppress_health_check=[HealthCheck.too_slow],
 )
@@ -30,16 +32,23 @@ settings.load_profile("jostle")
 if pd.__version__ < "3":  # which copies what later ones share, and a copy comes from somewhere else
     pd.options.mode.copy_on_write = True
 
-LEAST = 10_000
-"""Tests that there are at least, slow ones included: fewer mean that a file or a parameter got lost. To be raised."""
-
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Refuse to go on where all tests are asked for and many are not found; before any are left out by their marks."""
-    asked = {Path(each).name for each in config.args}
-    if asked == set(config.getini("testpaths")) and len(items) < LEAST:
-        raise pytest.UsageError(f"{len(items)} tests were found, of at least {LEAST}: which have got lost?")
+def pytest_collection_modifyitems(items: list[Any]) -> None:
+    """Mark as slow what a representative stands for: of a test's parameters, all but one with each value of some.
+
+    With each value another one is taken, so that what is not named varies as well.
+    """
+    several: dict[str, dict[tuple[int, ...], list[Any]]] = {}
+    for item in items:
+        if (mark := item.get_closest_marker("representative")) and not item.get_closest_marker("slow"):
+            named = tuple(id(item.callspec.params[name]) for name in mark.args)
+            several.setdefault(item.nodeid.partition("[")[0], {}).setdefault(named, []).append(item)
+    for alike in several.values():
+        for place, those in enumerate(alike.values()):
+            for item in those:
+                if item is not those[place % len(those)]:
+                    item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")

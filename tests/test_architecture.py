@@ -18,7 +18,6 @@ import pytest
 
 import jostle
 import jostle.tasks
-from jostle.tasks import TASKS
 
 ROOT = Path(jostle.__file__).parent
 TESTS = Path(__file__).parent
@@ -212,46 +211,7 @@ def test_the_design_draws_every_room_and_what_each_names() -> None:
     assert uncounted(drawing) == uncounted(drawn())
 
 
-def patched(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Yield where a test puts something else in a class of the package, and the module of the class."""
-    homes = {
-        alias.asname or alias.name: str(node.module)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and lies_in(str(node.module), "jostle")
-        for alias in node.names
-        if alias.name[0].isupper()
-    }
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "setattr":
-            target = node.args[0] if node.args else None
-            if isinstance(target, ast.Name) and target.id in homes:
-                yield node.lineno, homes[target.id]
-
-
-def test_no_room_is_tested_by_putting_something_else_in_a_class_above_it() -> None:
-    """Such a test shows what the class above does, and breaks where that is changed."""
-    order = list(ROOMS)
-    above = []
-    for room in {room.split(".")[1] for room in ROOMS if lies_in(room, "jostle")}:
-        for path in (TESTS / room).rglob("*.py"):
-            for line, module in patched(ast.parse(path.read_text("utf-8"))):
-                if order.index(room_of(module)) > order.index(f"jostle.{room}"):
-                    above.append(f"{path}:{line} puts something else in a class of {module}")
-    assert above == []
-
-
 # The tests themselves
-
-
-def test_what_is_put_in_a_class_is_seen() -> None:
-    text = """
-from jostle.lang.running import Outcome
-from jostle.options import base
-def test_it(monkeypatch):
-    monkeypatch.setattr(base, "get", None)
-    monkeypatch.setattr(Outcome, "text", None)
-"""
-    assert list(patched(ast.parse(text))) == [(6, "jostle.lang.running")]
 
 
 def test_late_imports_imports_for_types_and_names_in_strings_are_seen() -> None:
@@ -286,62 +246,6 @@ def test_a_circle_is_found() -> None:
         found = circles(list(tree))
     neighbours.cache_clear()
     assert found == [["jostle.a", "jostle.b", "jostle.c"]]
-
-
-TOLD_APART: Mapping[str, str] = {
-    "jostle.audit.audited": "the audits of one task's Options",
-    "jostle.choice.makers.shipped": "the makers that came with Jostle, of which several are named like their task",
-    "jostle.sklearn.classifier": "an estimator of one task",
-    "jostle.sklearn.selector": "as above",
-}
-"""Modules outside `jostle.tasks` and the Options that compare a task with one of a name, each with why."""
-
-
-def told_apart(tree: ast.Module) -> Iterator[int]:
-    """Yield the lines that compare something with a task, or with its name, or that look something up by several."""
-    names = {name for task in TASKS.values() for name in (task.name, *task.also)}
-    values = {
-        name for name in jostle.tasks.__all__ if any(getattr(jostle.tasks, name) is task for task in TASKS.values())
-    }
-
-    def is_task(node: ast.AST | None) -> bool:
-        if isinstance(node, ast.Set | ast.Tuple | ast.List):
-            return any(map(is_task, node.elts))
-        said = isinstance(node, ast.Constant) and node.value in names
-        return said or (isinstance(node, ast.Name) and node.id in values)
-
-    for node in ast.walk(tree):
-        match node:
-            case ast.Compare():
-                told = any(map(is_task, (node.left, *node.comparators)))
-            case ast.Dict():
-                told = sum(map(is_task, node.keys)) > 1
-            case _:
-                continue
-        if told:
-            yield node.lineno
-
-
-def test_nobody_but_tasks_and_options_tells_tasks_apart() -> None:
-    found = {
-        name: list(told_apart(tree))
-        for name, tree in modules().items()
-        if not name.startswith(("jostle.tasks", "jostle.options"))
-    }
-    assert {name for name, lines in found.items() if lines} == TOLD_APART.keys(), "go by what the Task says"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "task is CLASSIFICATION",
-        'known.task != "grid"',
-        "task not in {RANGES, SELECTION}",
-        '{"classification": 1, "ranges": 2}',
-    ],
-)
-def test_a_ladder_over_tasks_is_seen(text: str) -> None:
-    assert list(told_apart(ast.parse(text))) == [1]
 
 
 if __name__ == "__main__":

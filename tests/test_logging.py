@@ -7,7 +7,6 @@ inside which Options' own code runs anyway.
 
 from __future__ import annotations
 
-import ast
 import logging
 from pathlib import Path
 
@@ -18,27 +17,6 @@ from run_here import ran
 import jostle
 from jostle.corpora.databases import PublicGrid
 from jostle.corpora.folders import read_folder
-
-ROOT = Path(jostle.__file__).parent
-LOGGING = {"choice/makers/making.py", "cli/vault.py", "corpora/folders.py"}
-"""All that log. One is added only if no private rows can be on the frames below: say why in its review."""
-OUTSIDE = ("privacy", "tables", "options", "trace", "tasks", "sites", "lang", "sklearn", "expressions")
-"""Where rows, or what was not released, may be on a frame, or code that is given a probe."""
-
-
-def logs(path: Path) -> bool:
-    tree = ast.parse(path.read_text("utf-8"))
-    imported = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
-    names = [getattr(node, "module", None) or "" for node in imported]
-    names += [alias.name for node in imported for alias in node.names]
-    return any(name.partition(".")[0] in {"logging", "warnings_logging", "syslog"} for name in names)
-
-
-def test_only_what_has_no_private_rows_below_it_logs() -> None:
-    found = {str(path.relative_to(ROOT)) for path in ROOT.rglob("*.py") if logs(path)}
-
-    assert found == LOGGING
-    assert not [name for name in found if name.startswith(OUTSIDE)]
 
 
 def test_training_and_listing_say_what_they_do(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

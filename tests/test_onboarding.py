@@ -84,6 +84,7 @@ def walks() -> list[str]:
     return ONBOARDING.split("\n## ")[1:3]
 
 
+@pytest.mark.slow
 def test_the_walk_of_a_run_comes_by_in_the_order_that_is_told(tmp_path: Path) -> None:
     walk = walks()[0]
     rows = "".join(f"{20 + number % 60},{'no' if number % 3 else 'yes'}\n" for number in range(300))
@@ -97,6 +98,7 @@ def test_the_walk_of_a_run_comes_by_in_the_order_that_is_told(tmp_path: Path) ->
     assert listed == taken
 
 
+@pytest.mark.slow
 def test_the_walk_of_a_grid_comes_by_in_the_order_that_is_told(tmp_path: Path) -> None:
     walk = walks()[1]
     ((_, name, text),) = BLOCK.findall(walk)
@@ -119,22 +121,3 @@ def test_what_a_page_names_is_there(page: Path) -> None:
     named = set(re.findall(r"`((?:jostle|tests|docs|programs|\.ci)/[\w/.]*)`", text)) - written
     assert named
     assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
-
-
-def test_files_of_pages_that_are_to_be_part_of_the_package_look_like_it(tmp_path: Path) -> None:
-    pytest.importorskip("ruff", reason="the extra dev is not installed")
-    for page in PAGES:
-        for _, name, text in BLOCK.findall(page.read_text("utf-8")):
-            if name.startswith("jostle/") and name.endswith(".py") and not text.startswith((" ", "+", "-")):
-                (tmp_path / "written").mkdir(exist_ok=True)
-                (tmp_path / "written" / Path(name).name).write_text(text, "utf-8")
-    settings = str(ROOT / "pyproject.toml")
-    for words in (("check", "--ignore", "INP001"), ("format", "--check")):
-        done = subprocess.run(
-            [sys.executable, "-m", "ruff", *words, "--config", settings, "--no-cache", str(tmp_path / "written")],
-            capture_output=True,
-            text=True,
-            timeout=LIMIT,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr

@@ -14,25 +14,11 @@ from jostle.options import built_in
 
 README = (ROOT / "README.md").read_text("utf-8")
 TASKS = ("classification", "evaluation", "grid", "publishing", "selection")
-SLOW = {
-    "choosing",
-    "classification",
-    "language",
-    "option",
-    "platform",
-    "researcher",
-    "scientist",
-    "statistician",
-    "task",
-    "team",
-    "ward",
-}
-"""Pages that learn, audit, or start a dozen commands."""
+QUICK = "statistics"
+"""The page that stands for all others where slow tests are left out."""
 NUMBER = re.compile(r"-?\d[\d,.]*(?:e-?\d+)?")
 SAME = re.compile(r"ended with \d|[\d.]+ (?:of the promised [\d.]+ )?is left|[\d.]+ left\b")
 """What hangs on no noise where all else does: how commands end, and what is left of a promise."""
-MOST_WORDS = 18
-"""Of a sentence, in the mean of a page."""
 
 
 def name_of(page: Path) -> str:
@@ -40,7 +26,7 @@ def name_of(page: Path) -> str:
 
 
 def marked(page: Path) -> object:
-    return pytest.param(page, id=name_of(page), marks=[pytest.mark.slow] if page.stem in SLOW else [])
+    return pytest.param(page, id=name_of(page), marks=[] if page.stem == QUICK else [pytest.mark.slow])
 
 
 @pytest.mark.parametrize("page", [marked(page) for page in all_pages()])
@@ -76,32 +62,6 @@ def test_what_was_measured_names_the_command_that_measures_it(page: Path) -> Non
     named = re.findall(r"(benchmarks/\w+\.py)", page.read_text("utf-8"))
     assert named
     assert [name for name in named if not (ROOT / name).exists()] == []
-
-
-def sentences(text: str) -> list[int]:
-    """Return how many words each sentence of a page has: of its text, without code, tables, headings and pictures."""
-    text = re.sub(r"<!-- given.*?^-->|<!-- gives.*?<!-- end -->|<!--.*?-->", "", text, flags=re.DOTALL | re.MULTILINE)
-    text = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
-    text = re.sub(r"^(?:\||#|!\[|:::|<|    ).*$", "", text, flags=re.MULTILINE)
-    text = re.sub(r"^\s*(?:[-*]|\d+\.) ", "\n", text, flags=re.MULTILINE)
-    text = re.sub(r"`[^`]*`", "code", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text))
-    ended = [
-        sentence
-        for paragraph in re.split(r"\n\s*\n", text)
-        for sentence in re.split(r"(?<=[.!?])[*_)\"]*\s+", " ".join(paragraph.split()))
-    ]
-    return [count for count in (len(re.findall(r"[^\W_][\w'.,/%-]*", each)) for each in ended) if count]
-
-
-@pytest.mark.parametrize("page", [*all_pages(), *sorted(MEASURED.glob("*.md"))], ids=name_of)
-def test_sentences_are_short(page: Path) -> None:
-    counts = sentences(page.read_text("utf-8"))
-    assert sum(counts) <= MOST_WORDS * len(counts)
-
-
-def test_sentences_are_told_apart() -> None:
-    text = "# A title\n\nOne two three. *Four five.* Six `seven eight`:\n\n- nine [ten](a.md)\n- eleven\n\n| a | b |\n"
-    assert sentences(text) == [3, 2, 2, 2, 1]
 
 
 @pytest.mark.parametrize("page", sorted(TUTORIALS.glob("*.md")), ids=lambda page: page.stem)

@@ -17,7 +17,6 @@ from small import tables
 
 import jostle
 from jostle import progress
-from jostle.choice.learning.workers import performed
 from jostle.progress import stage, tick, unshown
 from jostle.tables import readers
 
@@ -27,13 +26,6 @@ class Screen(io.StringIO):
 
     def isatty(self) -> bool:
         return True
-
-
-class Closed(io.StringIO):
-    """A stream that nobody reads any more."""
-
-    def write(self, text: str) -> int:
-        raise BrokenPipeError
 
 
 class Clock:
@@ -116,26 +108,6 @@ def test_on_a_terminal_it_is_a_bar_that_goes_away(clock: Clock, monkeypatch: pyt
     assert sys.stderr is screen
 
 
-def test_a_stream_that_nobody_reads_ends_no_work(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    for stream in (Closed(), None):
-        monkeypatch.setattr(sys, "stderr", stream)
-        with stage("work") as said:
-            for done in range(3):
-                clock.now += 9
-                said.at(done, 3)
-
-
-def test_what_is_called_does_not_say_where_it_is_told(
-    clock: Clock, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with stage("an Option") as said:
-        monkeypatch.setattr(sys, "stderr", io.StringIO())
-        clock.now += 9
-        said.at(1, 2)
-
-    assert capsys.readouterr().err.startswith("an Option: 50%, 9 s")
-
-
 def test_a_copy_of_the_process_says_nothing_nor_a_part_that_somebody_else_tells_of(
     clock: Clock, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -152,18 +124,6 @@ def test_a_copy_of_the_process_says_nothing_nor_a_part_that_somebody_else_tells_
         assert not capsys.readouterr().err
         tick()
     assert capsys.readouterr().err.startswith("work: 9 s")
-
-
-def slow(part: int) -> int:
-    progress.PATIENCE, progress.APART = 0.0, 0.0
-    with stage("in a worker"):
-        tick()
-    return part
-
-
-def test_workers_say_nothing(capfd: pytest.CaptureFixture[str]) -> None:
-    assert dict(performed(slow, [1, 2], workers=2)) == {0: 1, 1: 2}
-    assert "in a worker" not in capfd.readouterr().err
 
 
 # What takes long
@@ -241,15 +201,3 @@ def test_commands_say_how_far_they_are_and_print_clean_json(
         assert done.status == 0, done.err
         assert any(line.startswith(said) for line in done.err.splitlines()), done.err
         assert json.loads(done.out)
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("told")
-def test_what_goes_through_all_says_how_much_of_it_is_done(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    done = ran(monkeypatch, capsys, "reproduce", "figure-1.1", "--out", tmp_path / "f.png")
-    assert "estimating a map: 5" in done.err
-    monkeypatch.setattr("jostle.audit.auditor.names", lambda *, controls: ("PTT", "SVT1"))
-    done = ran(monkeypatch, capsys, "audit", "--samples", 400)
-    assert "auditing: 1%" in done.err

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,17 +16,15 @@ from jostle.advice.bands import (
     INSIDE,
     Rehearsed,
     fit_band,
-    from_scale,
     inputs_of,
     is_inside,
     kept_expectations,
     left_out,
-    to_scale,
     weights_by_group,
 )
 from jostle.advice.learning import expectations
 from jostle.choice.makers.shipped import ADVISED
-from jostle.errors import AmountError, ChoiceError, OptionError
+from jostle.errors import ChoiceError
 from jostle.tables.origins import vault_beside
 
 PROGRAMS = Path(__file__).parents[2] / "programs"
@@ -85,12 +82,6 @@ def test_what_came_with_jostle_is_of_the_options_as_they_are(name: str) -> None:
         assert option == name or bands.version == jostle.options.get(option).version
 
 
-@pytest.mark.parametrize("loss", [0.01, 0.3, 0.9])
-def test_scales_go_there_and_back(loss: float) -> None:
-    for scale in ("share", "size"):
-        assert from_scale(float(to_scale(np.array([loss]), scale)[0]), scale) == pytest.approx(loss)
-
-
 @pytest.mark.parametrize(("schema", "maker"), [(PEOPLE, "classification"), (LINE, "ranges-1d"), (MAP, "ranges-2d")])
 def test_more_rows_or_more_budget_is_never_expected_to_do_harm(schema: Schema, maker: str) -> None:
     for rows in (100, 3000, 100_000):
@@ -130,11 +121,6 @@ def test_where_nothing_is_worth_more_than_a_guess_it_says_so() -> None:
     assert advise(schema=MAP, rows=100_000).warnings == ()
 
 
-def test_a_maker_of_grids_is_the_one_for_their_axes() -> None:
-    assert advise("ranges", schema=LINE, rows=1000) == advise(schema=LINE, rows=1000)
-    assert "ranges-2d" in advise("ranges", schema=MAP, rows=1000).options
-
-
 def test_it_advises_on_programs_and_says_what_it_does_not_know() -> None:
     found = advise(str(PROGRAMS / "histogram.py"), schema=LINE, rows=1000)
     assert {"DAWA", "MWEM"} <= set(found.options)
@@ -150,38 +136,6 @@ def test_a_schema_that_does_not_suit_is_told_which_does(what: str) -> None:
     with pytest.raises(ChoiceError, match="not one for what") as refusal:
         advise(what, schema=MAP, rows=1000)
     assert refusal.value.fix == 'a schema with a label: Schema(columns, label="...")'
-
-
-@pytest.mark.parametrize(
-    ("given", "error", "said"),
-    [
-        ({"rows": 0}, ChoiceError, "rows is 0"),
-        ({"rows": 2.5}, ChoiceError, "rows is 2.5"),
-        ({"epsilons": []}, ChoiceError, "no budgets"),
-        ({"epsilons": [-1]}, AmountError, "epsilon is -1"),
-        ({"loss": "little"}, AmountError, "loss is 'little'"),
-        ({"commonest": 2}, ChoiceError, "commonest is 2"),
-        ({"what": "ranges-2d"}, ChoiceError, "this schema is not one for what answers queries of a grid"),
-        ({"what": "ranges-2d", "schema": LINE}, ChoiceError, "ranges-2d is not for a schema of 1 columns"),
-        ({"what": "DAWA", "schema": MAP, "commonest": 0.5}, ChoiceError, "a grid has no commonest class"),
-        ({"what": "classification", "schema": MAP}, ChoiceError, "not one for what predicts a label"),
-        ({"what": "publishing"}, ChoiceError, "nothing is said beforehand of what publishes rows"),
-        ({"what": "selection"}, ChoiceError, "nothing is said beforehand of what selects features"),
-        ({"what": "PrivPfC"}, ChoiceError, "nothing is said beforehand of what publishes rows"),
-        ({"what": "PooledTree(most_depth=7)"}, ChoiceError, None),
-        ({"what": "Pooledtree"}, OptionError, "there is no Option"),
-        ({"what": 3}, ChoiceError, "int is no Option"),
-        ({"what": "nothing.jst"}, ChoiceError, "there is no file"),
-        ({"schema": Schema({name: Numeric(0, 1) for name in "abc"})}, ChoiceError, "on 3 columns"),
-    ],
-)
-def test_what_is_no_question_is_refused(given: dict[str, Any], error: type[Exception], said: str | None) -> None:
-    asked = {"schema": PEOPLE, "rows": 1000, **given}
-    if said is None:  # what was not rehearsed is noted, and the maker advised on
-        assert any("was not rehearsed as it is now" in note for note in advise(**asked).notes)
-        return
-    with pytest.raises(error, match=said):
-        advise(**asked)
 
 
 def test_on_the_command_line(

@@ -15,7 +15,7 @@ from run_here import ran
 
 import jostle
 from jostle import Categorical, Schema, Table, advise_rows_per_person
-from jostle.errors import AmountError, ChoiceError, JostleError, PrivateDataError, SchemaError
+from jostle.errors import PrivateDataError
 
 KINDS = Schema({"kind": Categorical(["a", "b", "c"])}, person="who")
 
@@ -105,33 +105,6 @@ def test_a_file_of_private_rows_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(PrivateDataError, match="is private"):
         advise_rows_per_person(rows, rows=3, schema=KINDS)
-
-
-@pytest.mark.parametrize(
-    ("guess", "given", "error", "words"),
-    [
-        ("pareto 8", {}, ChoiceError, "no shape 'pareto 8'"),
-        ("geometric", {}, ChoiceError, "geometric has 1 number after it"),
-        ("geometric 1", {}, ChoiceError, "a mean above 1"),
-        ("geometric nan", {}, ChoiceError, "a mean above 1"),
-        ("zipf 8 10", {}, ChoiceError, "a whole one from 15"),
-        ("zipf 8 inf", {}, ChoiceError, "a whole one from 15"),
-        ("lognormal 8 9", {}, ChoiceError, "up to 3"),
-        ([1, 0], {}, ChoiceError, "whole numbers from 1"),
-        ([], {}, ChoiceError, "whole numbers from 1"),
-        ("geometric 8", {"rows": 0}, ChoiceError, "rows is 0"),
-        ("geometric 8", {"cells": 0}, ChoiceError, "cells is 0"),
-        ("geometric 8", {"cells": None}, ChoiceError, "not said"),
-        ("geometric 8", {"epsilons": []}, ChoiceError, "no budgets"),
-        ("geometric 8", {"epsilons": ["x"]}, AmountError, "x"),
-        ("public.csv", {}, SchemaError, "no person"),
-    ],
-)
-def test_what_is_no_guess_is_refused(
-    guess: object, given: dict[str, object], error: type[JostleError], words: str
-) -> None:
-    with pytest.raises(error, match=words):
-        advise_rows_per_person(guess, **{"rows": 1000, "cells": 9, **given})  # type: ignore[arg-type]  # which it is for
 
 
 def test_the_command_says_and_draws_the_same(

@@ -74,6 +74,7 @@ def test_a_mechanism_of_ones_own_is_audited_as_it_is() -> None:
     assert 0.3 < finding.bound.epsilon < 1
 
 
+@pytest.mark.slow
 def test_and_is_found_out_when_it_forgets_to_split_its_budget() -> None:
     def careless(noise: Sampler, data: Vector, epsilon: Fraction) -> Model:
         return fit(noise, data, 3 * epsilon)
@@ -84,6 +85,7 @@ def test_and_is_found_out_when_it_forgets_to_split_its_budget() -> None:
     assert finding.bound.method == "statistical"
 
 
+@pytest.mark.slow
 def test_a_claim_may_be_more_than_epsilon() -> None:
     def twice(epsilon: Fraction) -> Fraction:
         return 2 * epsilon
@@ -139,14 +141,6 @@ def test_an_unknown_name_is_answered_with_near_ones() -> None:
     assert refusal.value.fix == "jostle audit NoisyCounts"
 
 
-def test_a_name_like_no_other_is_answered_with_all_of_them() -> None:
-    with pytest.raises(AuditError, match="'zzz'") as refusal:
-        subject("zzz")
-
-    assert refusal.value.fix is not None
-    assert "PTT" in refusal.value.fix
-
-
 def test_a_taken_name_is_refused_and_the_holder_named() -> None:
     held = subject("PTT")
     assert register(held) is held
@@ -155,16 +149,6 @@ def test_a_taken_name_is_refused_and_the_holder_named() -> None:
 
     assert refusal.value.why == "jostle.audit.audited holds the name"
     assert subject("PTT") is held
-
-
-def test_a_subject_that_can_neither_be_run_nor_enumerated_is_refused() -> None:
-    with pytest.raises(AuditError, match="neither a sample nor a distribution"):
-        evolve(own, sample=None)
-
-
-def test_epsilon_must_be_positive() -> None:
-    with pytest.raises(ValueError, match="epsilon is 0"):
-        audit("PTT", 0)
 
 
 def test_a_finding_is_plain_data_that_json_can_hold() -> None:

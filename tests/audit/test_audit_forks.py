@@ -120,6 +120,7 @@ def test_a_coin_that_hardly_ever_comes_up_stays_possible() -> None:
     assert privacy_loss(near, near) < 1e-9
 
 
+@pytest.mark.slow
 def test_too_many_combinations_are_refused_with_a_way_out() -> None:
     with pytest.raises(AuditError, match="more than 200,000 combinations") as refusal:
         enumerated_runs(lambda noise: int(noise.discrete_laplace(5, 4).sum()))

@@ -111,6 +111,7 @@ PAIRS: dict[Neighbours, tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]] = {
 }
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("shown", ["transcript", "answer"])
 def test_a_maker_whose_option_uses_its_look_loses_no_more_than_epsilon(relation: Neighbours, shown: str) -> None:

@@ -54,6 +54,7 @@ def fit(expected: dict[Hashable, float], outputs: list[Hashable]) -> float:
     return 1.0 if len(hoped) == 1 else float(chi2.sf(statistic, len(hoped) - 1))
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize(
     "subject",
     [pytest.param(each, marks=[pytest.mark.slow] if each.name in LONG else []) for each in BOTH],
@@ -113,6 +114,7 @@ def test_no_honest_mechanism_is_accused(subject: Subject[Any]) -> None:
     assert finding.verdict == "within its claim"
 
 
+@pytest.mark.representative("subject")
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1, 3), Fraction(2)])
 @pytest.mark.parametrize("subject", [held for held in HONEST if held.distribution], ids=name_of)
 def test_honest_mechanisms_keep_their_claim_exactly_at_other_epsilons_too(

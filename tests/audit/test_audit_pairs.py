@@ -12,16 +12,13 @@ from hypothesis import strategies as st
 from jostle.audit import (
     CONTROLS,
     HONEST,
-    Pair,
     Relation,
     Subject,
     answer_pairs,
-    chosen_pairs,
     histogram_pairs,
     key_pairs,
 )
 from jostle.audit.subjects import answers_close, histograms_adjacent, keys_adjacent
-from jostle.errors import AuditError
 
 RELATIONS: tuple[Relation, ...] = ("add_remove", "replace_one")
 
@@ -87,13 +84,3 @@ def test_families_reach_the_places_where_mechanisms_fail() -> None:
     assert ((0, 0, 0, 0), (1, 1, -1, -1)) in {
         (pair.first, pair.second) for pair in answer_pairs(4, monotone=False, downs=(2,))
     }
-
-
-def test_a_pair_that_is_two_records_apart_is_refused() -> None:
-    def adjacent(first: tuple[int, ...], second: tuple[int, ...]) -> bool:
-        return histograms_adjacent(first, second, "add_remove")
-
-    wrong = chosen_pairs("add_remove", adjacent, Pair((0, 0), (1, 1), "two at once"))
-
-    with pytest.raises(AuditError, match="'two at once' is not a pair of neighbours under add_remove"):
-        list(wrong)

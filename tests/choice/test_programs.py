@@ -48,32 +48,6 @@ def test_what_a_program_does_when_it_is_run_is_not_done(tmp_path: Path) -> None:
     load_maker(program(tmp_path, 'mine = made("Majority")\nif __name__ == "__main__":\n    raise SystemExit(5)'))
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("x = 1", "defines no choice maker"),
-        ("def f(:", r"is no Python: line 7: "),
-        ("1 / 0", "fails: line 7: ZeroDivisionError: division by zero"),
-        ("def f():\n    return 1 / 0\n\nf()", "fails: line 8: ZeroDivisionError"),
-        ('mine = made("Majorty")', "cannot be loaded: there is no Option 'Majorty'"),
-        ("import nothing_of_this_name", "fails: line 7: ModuleNotFoundError"),
-    ],
-)
-def test_mistakes_in_a_program_are_sentences(tmp_path: Path, text: str, words: str) -> None:
-    with pytest.raises(ChoiceError, match=words):
-        load_maker(program(tmp_path, text))
-
-
-def test_what_is_no_program_is_told_what_would_be_one(tmp_path: Path) -> None:
-    with pytest.raises(ChoiceError, match="no program, and no maker of this name") as refusal:
-        load_maker("clasification")
-    assert ", ".join(SHIPPED) in (refusal.value.fix or "")
-    with pytest.raises(ChoiceError, match="there is no file"):
-        load_maker(tmp_path / "none.py")
-    with pytest.raises(ChoiceError, match="no program"):
-        load_maker(tmp_path)
-
-
 @pytest.mark.parametrize("name", SHIPPED)
 def test_shipped_makers_go_by_name(name: str) -> None:
     maker = load_maker(name)

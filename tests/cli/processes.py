@@ -16,8 +16,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["LIMIT", "child_limit", "ran", "started", "together"]
-
 LIMIT = 900
 """Seconds: far more than anything takes here, on a machine that does a dozen other things."""
 HEARING = "import os, signal, sys; signal.signal(signal.SIGINT, signal.{}); os.execvp(sys.argv[1], sys.argv[1:])"

@@ -13,8 +13,6 @@ from jostle.cli import main
 from jostle.privacy import opening
 from jostle.tables import origins
 
-__all__ = ["Done", "ran", "write_rows"]
-
 
 @frozen
 class Done:
@@ -25,18 +23,23 @@ class Done:
     err: str
 
 
+def run(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
+    """Run the command in this process and return its exit status."""
+    monkeypatch.setattr(sys, "argv", ["jostle", *map(str, words)])
+    try:
+        main()
+    except SystemExit as ending:
+        return int(ending.code or 0)
+    return 0
+
+
 def ran(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: object) -> Done:
     """Return what a command did, as if in a process of its own: it knows no table that another one has opened."""
     monkeypatch.setattr(opening, "_registry", opening.Registry())
     monkeypatch.setattr(origins, "_private", origins.PrivateOrigins())
-    monkeypatch.setattr(sys, "argv", ["jostle", *map(str, words)])
     monkeypatch.setenv("COLUMNS", "400")
     capsys.readouterr()
-    status = 0
-    try:
-        main()
-    except SystemExit as ending:
-        status = int(ending.code or 0)
+    status = run(monkeypatch, *words)
     printed = capsys.readouterr()
     return Done(status, printed.out, printed.err)
 

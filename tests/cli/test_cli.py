@@ -5,26 +5,17 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import sys
 from importlib.metadata import version
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from processes import LIMIT, ran, started
+from run_here import run
 
 import jostle
-from jostle.cli import main
 
 PUBLIC = "age,smokes\n31,no\n45,yes\n22,no\n67,no\n18,yes\n50,no\n51,no\n52,yes\n53,no\n54,no\n55,no\n"
-
-
-def run(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
-    """Run the command in this process and return its exit status."""
-    monkeypatch.setattr(sys, "argv", ["jostle", *words])
-    with pytest.raises(SystemExit) as ending:
-        main()
-    return int(ending.value.code or 0)
 
 
 @pytest.fixture
@@ -86,11 +77,6 @@ def test_a_missing_file_is_one_sentence_and_status_1(
     assert "Traceback" not in said
 
 
-def test_wrong_usage_is_status_2(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert run(monkeypatch, "ledger", "show") == 2
-    assert run(monkeypatch, "nonsense") == 2
-
-
 def test_mistakes_are_json_where_json_is_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -130,13 +116,6 @@ def test_audit_of_a_control_says_caught(monkeypatch: pytest.MonkeyPatch, capsys:
     assert run(monkeypatch, "audit", "PTT", "--samples", "2000", "--json") == 0
     (finding,) = json.loads(capsys.readouterr().out)
     assert (finding["name"], finding["verdict"]) == ("PTT", "caught")
-
-
-def test_audit_of_an_unknown_name_offers_near_ones(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(monkeypatch, "audit", "PTTT") == 1
-    assert "PTT" in capsys.readouterr().err
 
 
 def test_options_lists_every_registered_option(

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
-import sys
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import pytest
+from run_here import run
 from small import table, tables
 
 import jostle
 from jostle.choice.learning.history import History, read_history
 from jostle.choice.learning.rehearse import EPSILONS as DEFAULT
-from jostle.choice.makers.shipped import SHIPPED
 from jostle.choice.makers.trained import Trained
-from jostle.cli import main
-from jostle.cli.saying import Program, spread
 from jostle.corpora.databases import default_jobs
 from jostle.corpora.parts import TableSpec
 from jostle.programs import load_maker
@@ -34,14 +30,6 @@ from jostle.choice.makers.making import MkChoiceMaker
 choice = MkChoiceMaker(among=["Majority", "NaiveBayes"], informed_by=METAFEATURES, trained_on=tables(4))
 other = MkChoiceMaker(among=["Majority"], trained_on=tables(2))
 """
-
-
-def run(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
-    """Run the command in this process and return its exit status."""
-    monkeypatch.setattr(sys, "argv", ["jostle", *map(str, words)])
-    with pytest.raises(SystemExit) as ending:
-        main()
-    return int(ending.value.code or 0)
 
 
 @pytest.fixture
@@ -131,27 +119,6 @@ def _json_of_train(
 def _read(data: bytes, tmp_path: Path) -> History:
     (tmp_path / "whole.jsonl").write_bytes(data)
     return read_history(tmp_path / "whole.jsonl")
-
-
-def test_mistakes_are_one_sentence_and_status_1(
-    program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    wrong: list[tuple[tuple[object, ...], str]] = [
-        (("train", program), "several choice makers"),
-        (("train", tmp_path / "none.py"), "there is no file"),
-        (("train", program, "--maker", "choice", "--corpus", tmp_path / "none"), "no file or folder"),
-        (("train", program, "--maker", "choice", "--engine", "cluster"), "no engine 'cluster'"),
-        (("train", program, "--maker", "choice", "--engine", "threads", "--out", tmp_path), "cannot write the maker"),
-        (("evaluate", program, "--maker", "choice", "--databases", tmp_path / "none", "--epsilon", "1"), "no file or"),
-        (("trace", "why", tmp_path / "none.jsonl"), "cannot read the trace"),
-    ]
-    for words, said in wrong:
-        assert run(monkeypatch, *words) == 1, words
-        told = capsys.readouterr().err
-        assert said in told
-        assert "Traceback" not in told
-    assert run(monkeypatch, "evaluate", program, "--databases", tmp_path) == 2, "no epsilon"
-    assert run(monkeypatch, "train") == 2
 
 
 EPSILONS = {
@@ -262,24 +229,6 @@ def test_formulas_are_printed_where_they_are_asked_for(
     for name in ("Majority", "NaiveBayes"):
         assert f"# In the class of {name}:" in said
     assert said.count("        return exp(min(max(") == 2
-
-
-def test_help_names_every_maker_that_came_with_jostle() -> None:
-    """It is written down: whoever asks for help does not wait for makers to be loaded."""
-    _, argument = get_args(Program)
-    assert set(re.findall(r'"(.+?)"', argument.help)) == set(SHIPPED)
-
-
-def test_values_after_one_flag_end_where_something_else_begins() -> None:
-    words = ["--epsilon", "0.1", "1/3", "5%", ".5", "1e-2", "p.jst", "--trials", "2"]
-    assert spread(words, "--epsilon") == [
-        *(word for value in words[1:6] for word in ("--epsilon", value)),
-        "p.jst",
-        "--trials",
-        "2",
-    ]
-    assert spread(["p.jst", "--epsilon"], "--epsilon") == ["p.jst", "--epsilon"]
-    assert spread(["--trials", "2", "3"], "--epsilon") == ["--trials", "2", "3"]
 
 
 def test_trace_why_says_what_was_seen_expected_and_taken(

@@ -11,13 +11,11 @@ import pytest
 from attrs import evolve
 from run_here import ran
 
-from jostle.corpora.databases import PublicTable
 from jostle.errors import ChoiceError, CorpusError
 from jostle.figures import accuracy, maps, stoddard, vinterbo
 from jostle.figures.listing import FIGURES, figure_named
 from jostle.figures.sources import Wanted, found_tables
-from jostle.figures.vinterbo import SWEPT, folds_of, swept_ways
-from jostle.tables.infer import infer_public
+from jostle.figures.vinterbo import SWEPT
 
 pytest.importorskip("matplotlib")
 
@@ -71,17 +69,6 @@ def test_the_map_is_drawn_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "the map is made up" in made.said[1]
 
 
-def test_points_of_a_file_are_the_map(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(maps, "SHOWN", ("UniformGrid",))
-    file = tmp_path / "cats.csv"
-    file.write_text("lat,lon\n" + "\n".join(f"{place % 7},{place % 5}" for place in range(400)))
-    made = figure_named("figure-1.1").make(file, tmp_path / "map.svg", None)
-
-    assert made.said[0].startswith("cats: 400 points")
-    with pytest.raises(CorpusError, match="is no file of points"):
-        figure_named("figure-1.1").make(tmp_path, tmp_path / "map.svg", None)
-
-
 def test_where_it_cannot_be_written_or_nothing_is_at_hand_is_said_before_anything_is_computed(tmp_path: Path) -> None:
     figure = figure_named("figure-4.2")
     with pytest.raises(ChoiceError, match="cannot write"):
@@ -92,29 +79,6 @@ def test_where_it_cannot_be_written_or_nothing_is_at_hand_is_said_before_anythin
         figure.make(tmp_path / "no", tmp_path / "figure.png", None)
     with pytest.raises(CorpusError, match="none of the public tables nowhere is at hand"):
         found_tables((Wanted("nowhere"),), tmp_path)
-
-
-def test_what_packages_bring_is_found_by_its_other_name() -> None:
-    found, missing = found_tables((Wanted("wisconsin_originals", "iris"),), None)
-
-    assert isinstance(found["wisconsin_originals"], PublicTable)
-    assert missing == ()
-
-
-def test_rows_are_split_alike_whatever_holds_them(folder: Path) -> None:
-    learned, tested = accuracy.split_places(10, 3)
-
-    assert sorted([*learned.tolist(), *tested.tolist()]) == list(range(10))
-    assert len(learned) == 7
-    assert learned.tolist() == accuracy.split_places(10, 3)[0].tolist()
-
-
-def test_another_table_stands_in_for_one_that_is_missing(folder: Path) -> None:
-    wanted = (Wanted("nowhere", stand_in="iris"), Wanted("hiv1625", stand_in="wine"))
-    found, said = found_tables(wanted, folder)
-
-    assert list(found) == ["iris", "hiv1625"]
-    assert said == ("iris stands in for nowhere: --data a folder with nowhere.csv.gz, whose last column is label",)
 
 
 def test_areas_are_drawn_of_regressions_on_rows_and_on_published_rows(
@@ -134,17 +98,6 @@ def test_areas_are_drawn_of_regressions_on_rows_and_on_published_rows(
     assert "with k estimated as 3 and gamma as 0.242; the best of those tried" in second.said[0]
     with pytest.raises(ChoiceError, match="there are 10 folds, not 11"):
         figure_named("vinterbo-2").make(None, out, 11)
-
-
-def test_folds_hold_each_class_alike_and_no_more_columns_are_published_than_there_are() -> None:
-    rows = next(iter(found_tables((Wanted("iris", "iris"),), None)[0].values())).columns
-    schema = infer_public(rows, label="label")
-    (fold,) = folds_of(rows, schema, 1)
-
-    assert (fold.learned.num_rows, fold.tested.num_rows) == (135, 15)
-    assert fold.tested["label"].value_counts().field(1).to_pylist() == [5, 5, 5]
-    assert "k=4" in swept_ways(schema)
-    assert "k=6" not in swept_ways(schema)
 
 
 def test_errors_of_curves_are_drawn_of_texts_in_a_folder_and_of_what_stands_in(

@@ -142,6 +142,7 @@ REFUSED: dict[str, tuple[Callable[[], object], tuple[str, ...], int, str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.representative("why")
 @pytest.mark.parametrize("why", REFUSED)
 @pytest.mark.parametrize("as_json", [False, True])
 def test_a_refused_run_leaves_the_folder_as_it_was(run: Run, tmp_path: Path, why: str, *, as_json: bool) -> None:

@@ -111,6 +111,7 @@ def test_an_interruption_before_anything_is_bought_is_one_and_no_more(tmp_path: 
         run_program(Path("p.jst"), data=Path("rows.csv"), schema=Path("rows.toml"), epsilon="1", say=interrupt)
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("as_json", [False, True])
 def test_ctrl_c_in_the_middle_loses_nothing(tmp_path: Path, run: Run, as_json: bool) -> None:
     rounds = "    return sum([sqrt(x) for x in range(9000000) for y in range(9000000)])\n"

@@ -10,7 +10,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from run_here import Done, ran, write_rows
 from small_tables import SCHEMA
@@ -86,20 +85,6 @@ def test_what_is_used_up_is_refused_until_the_promise_is_raised(run: Run) -> Non
     assert run("vault", "raise", "rows.csv.vault", "--epsilon", "2", "--reason", "a second year").status == 0
     assert run("run", "all.jst", *ROWS, "--epsilon", "2").status == 0
     assert spent() == (Fraction(2), 2)
-
-
-def test_a_link_to_the_data_has_their_vault(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "elsewhere").mkdir()
-    (tmp_path / "elsewhere" / "link.csv").symlink_to(tmp_path / "rows.csv")
-    assert run("run", "all.jst", "--data", "elsewhere/link.csv", *ROWS[2:], "--epsilon", "1").status == 0
-    assert run("run", "all.jst", *ROWS, "--epsilon", "1").status == 3
-    assert [path.name for path in (tmp_path / "elsewhere").iterdir()] == ["link.csv"]
-
-
-def test_a_grid_has_a_vault_as_well(run: Run) -> None:
-    np.save("grid.npy", np.arange(16).reshape(4, 4))
-    assert run("run", "half.jst", "--data", "grid.npy", "--epsilon", "1").status == 0
-    assert spent("grid.npy.vault") == (Fraction(1, 2), 1)
 
 
 def test_nothing_is_remembered_where_that_is_asked_for(run: Run, tmp_path: Path) -> None:
@@ -233,23 +218,6 @@ def test_files_about_the_same_people_share_the_vault_that_one_of_them_names(ward
     assert "visits.csv, about persons (at most 16 rows each), by pid: ill" in shown
     (account,) = json.loads(ward("vault", "show", "ward7.vault", "--json").out)["accounts"]
     assert [each["rows_per_person"] for each in account["tables"]] == [1, 16]
-
-
-@pytest.mark.parametrize("elsewhere", [("--vault", "other"), ("--no-vault",)])
-def test_beside_the_vault_of_their_people_another_promise_is_made_with_a_reason_alone(
-    ward: Run, tmp_path: Path, elsewhere: Any
-) -> None:
-    made = ward("vault", "create", "ward7.vault", "--epsilon", "1", "--schema", "patients.toml")
-    assert "epsilon 1 is promised for ward 7 about persons (at most 1 row each), under add_remove" in made.out
-    before = sorted(path.name for path in tmp_path.iterdir())
-    refused = ward(*asking("visits", "--epsilon", "5", *elsewhere))
-    assert refused.status == 3
-    assert f"already kept in {tmp_path / 'ward7.vault'} for 'ward 7'" in refused.err
-    assert "--a-second-promise" in refused.err
-    assert sorted(path.name for path in tmp_path.iterdir()) == before
-    assert ward(*asking("visits", "--epsilon", "5", *elsewhere, "--a-second-promise", "a study of its own")).status == 0
-    said = "a second promise about persons (at most 16 rows each), epsilon 5, is kept in"
-    assert said in ward("vault", "show", "ward7.vault").out
 
 
 def test_what_was_spent_about_rows_is_told_where_persons_are_promised_something(ward: Run, tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ import pytest
 
 from jostle.corpora.corpus import Corpus
 from jostle.corpora.databases import PublicGrid, PublicTable
-from jostle.corpora.generators import generated_tables
 from jostle.errors import CorpusError
 
 
@@ -45,12 +44,6 @@ def test_more_than_half_of_the_rows_make_relatives(shared: int, together: bool) 
     assert (len(corpus.groups) == 1) == together
 
 
-def test_relatives_of_relatives_are_relatives() -> None:
-    frames = [people(1), pd.concat([people(1)[:35], people(2)[:35]]), people(2)]
-    corpus = Corpus([labelled(f"t{place}", frame) for place, frame in enumerate(frames)]).grouped()
-    assert corpus.groups == {"t0": ("t0", "t1", "t2")}
-
-
 def all_rows(*names: str) -> pd.DataFrame:
     """Return each row there can be of three attributes with three values."""
     cells = np.indices((3, 3, 3)).reshape(3, -1)
@@ -79,12 +72,6 @@ def test_copies_are_in_one_group_however_few_rows_they_have_and_grids_as_well() 
     }
 
 
-def test_generated_tables_share_people_with_nobody() -> None:
-    corpus = generated_tables(4)
-    twins = Corpus([*corpus, *(labelled(f"copy {n}", people(1)) for n in range(2))]).grouped()
-    assert len(twins.groups) == 5
-
-
 def test_a_union_has_what_is_in_both_once_and_renames_what_is_only_called_the_same() -> None:
     grid, other = PublicGrid.of("g", [1, 2]), PublicGrid.of("g", [1, 3])
     union = Corpus([grid]) | Corpus([PublicGrid.of("g", [1, 2])])
@@ -96,12 +83,6 @@ def test_a_union_has_what_is_in_both_once_and_renames_what_is_only_called_the_sa
     third = both | Corpus([PublicGrid.of("g", [7])])
     assert [database.name for database in third] == ["g", "g (2)", "g (3)"]
     assert len(third | both) == 3
-
-
-def test_a_union_keeps_the_problems_of_both() -> None:
-    one, other = CorpusError("one"), CorpusError("other")
-    assert (Corpus((), (one,)) | Corpus((), (other,))).problems == (one, other)
-    assert repr(Corpus((), (one, other))) == "<Corpus of 0 tables and 0 grids, 2 not read>"
 
 
 def test_names_are_names_of_one_database() -> None:

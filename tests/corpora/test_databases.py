@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jostle.corpora.cells import plain_table
 from jostle.corpora.databases import PublicDatabase, PublicGrid, PublicTable, changed
 from jostle.errors import CorpusError
 
@@ -68,17 +67,6 @@ def test_the_digest_tells_other_tables_apart(other: dict[str, list[str]]) -> Non
     assert PublicTable.of("people", pd.DataFrame(other)).digest != PublicTable.of("people", pd.DataFrame(TEXTS)).digest
 
 
-def test_the_digest_tells_another_label_apart() -> None:
-    frame = pd.DataFrame({"a": ["x", "y"], "b": ["u", "v"]})
-    assert PublicTable.of("t", frame, label="a").digest != PublicTable.of("t", frame, label="b").digest
-
-
-def test_words_that_run_together_are_not_taken_for_others() -> None:
-    one = pd.DataFrame({"a": ["xy", "z"], "label": ["0", "1"]})
-    other = pd.DataFrame({"a": ["x", "yz"], "label": ["0", "1"]})
-    assert PublicTable.of("t", one).digest != PublicTable.of("t", other).digest
-
-
 @given(st.lists(st.one_of(st.floats(allow_nan=False), st.none()), min_size=1, max_size=30))
 def test_numbers_are_hashed_as_numbers_and_minus_zero_as_zero(numbers: list[float | None]) -> None:
     written = [None if number is None else repr(number) for number in numbers]
@@ -102,12 +90,6 @@ def test_a_table_without_its_label_is_refused() -> None:
         PublicTable.of("t", pd.DataFrame({"a": [1]}))
 
 
-def test_columns_of_a_dictionary_in_several_pieces_are_one_column() -> None:
-    pieces = pa.chunked_array([pa.array(["a", "b"]).dictionary_encode(), pa.array(["b", "c"]).dictionary_encode()])
-    table = plain_table({"x": pieces, "label": pa.array(["u", "v", "u", "v"])}, "label")
-    assert table["x"].to_pylist() == ["a", "b", "b", "c"]
-
-
 def test_a_database_travels_to_another_process_with_what_was_worked_out() -> None:
     table = PublicTable.of("people", pd.DataFrame(TEXTS))
     grid = PublicGrid.of("grid", np.arange(6).reshape(2, 3))
@@ -128,22 +110,3 @@ def test_a_grids_counts_are_whole_and_cannot_be_written_to() -> None:
     assert (grid.counts.tolist(), grid.total, grid.shape) == ([1, 2], 3, (2,))
     with pytest.raises(ValueError, match="read-only"):
         grid.counts[0] = 7
-
-
-@pytest.mark.parametrize(
-    ("counts", "said"),
-    [
-        ([1.5, 2], "other than counts"),
-        ([-1, 2], "other than counts"),
-        ([np.nan, 2], "other than counts"),
-        ([0, 0], "no records"),
-        ([], "no cells"),
-        (3, "no cells"),
-        (["a"], "not counts"),
-        ([[1], [2, 3]], "different lengths"),
-        ([2**62, 2**62], "more than can be added up"),
-    ],
-)
-def test_what_is_no_grid_is_refused(counts: object, said: str) -> None:
-    with pytest.raises(CorpusError, match=said):
-        PublicGrid.of("grid", counts)  # type: ignore[arg-type]  # that it is none is the point

@@ -149,35 +149,10 @@ def test_groups_are_read_from_the_folder_and_from_python(folder: Path) -> None:
     assert [database.name for database in more.without("survey")] == ["grid.n4"]
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("census = [", "is not TOML"),
-        ('census = "plain"', "a group 'census' that is no list of names"),
-        ('census = ["plain", "plane"]', "the group 'census' names 'plane'"),
-    ],
-)
-def test_what_is_wrong_with_a_list_of_groups_is_a_problem(folder: Path, text: str, said: str) -> None:
-    (folder / "groups.toml").write_text(text)
-    corpus = read_folder(folder)
-    assert len(corpus) == 4
-    assert [said in problem.title for problem in corpus.problems] == [True]
-
-
 def test_well_known_relatives_are_in_one_group(tmp_path: Path) -> None:
     for name in ("adult", "census_income_kdd_test", "car"):
         (tmp_path / f"{name}.csv").write_text(ROWS)
     assert read_folder(tmp_path).groups == {"adult": ("adult", "census_income_kdd_test"), "car": ("car",)}
-
-
-def test_what_is_not_there_or_has_no_known_ending_is_refused(folder: Path) -> None:
-    with pytest.raises(CorpusError, match="there is no folder"):
-        read_folder(folder / "none")
-    with pytest.raises(CorpusError, match="has no ending that says how to read it"):
-        public(folder / "README.md")
-    (folder / "bad.csv.gz").write_bytes(b"?")
-    with pytest.raises(CorpusError, match="cannot be read as CSV"):
-        public(folder / "bad.csv.gz")
 
 
 def test_points_are_counted_in_cells_of_equal_sides(tmp_path: Path) -> None:
@@ -190,17 +165,6 @@ def test_points_are_counted_in_cells_of_equal_sides(tmp_path: Path) -> None:
     assert (read.name, read.digest) == ("towns", grid.digest)
     assert points_grid(frame, (3,), columns=("lat",)).counts.tolist() == [2, 1, 2]
     assert points_grid(pd.DataFrame({"lon": [5, 5], "lat": [1, 1]}), (2, 2)).counts.tolist() == [[2, 0], [0, 0]]
-
-
-def test_points_that_cannot_be_counted_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "towns.csv").write_text("lon,latitude\n1,2\n")
-    listed = points_grid(tmp_path / "towns.csv", (2, 2))
-    with pytest.raises(CorpusError, match=r"towns.csv has no column 'lat'"):
-        _ = listed.digest
-    with pytest.raises(CorpusError, match="has no points"):
-        points_grid(pd.DataFrame({"lon": [None], "lat": [1.0]}), (2, 2))
-    with pytest.raises(CorpusError, match="not one side for each of 2 columns"):
-        points_grid(tmp_path / "towns.csv", (2,))
 
 
 LISTED = re.compile(r"^\| (\w+)\.csv\.gz \| (\d+) \| (\d+) \| (\d+) \|", re.MULTILINE)

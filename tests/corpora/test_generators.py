@@ -22,7 +22,6 @@ from jostle.corpora.generators import (
     generated_grids,
     generated_tables,
 )
-from jostle.errors import CorpusError
 
 
 def codes(table: PublicTable, name: str) -> list[int]:
@@ -113,13 +112,6 @@ def test_one_variable_of_a_bayes_net_has_one_distribution_for_each_value_of_its_
     assert 5 <= sum(dependence(table) < 1e-9 for table in dependent) <= 15
 
 
-def test_noise_replaces_the_share_of_labels_that_it_says() -> None:
-    clean, noisy = (PublicTable("t", RandomTree(rows=5000, classes=4, noise=noise, seed=9)) for noise in (0.0, 0.4))
-    differing = np.mean(np.array(clean.columns["label"].to_pylist()) != np.array(noisy.columns["label"].to_pylist()))
-    # A replaced label is the old one again once in four: 0.3, give or take five standard deviations.
-    assert abs(differing - 0.3) < 5 * np.sqrt(0.3 * 0.7 / 5000)
-
-
 def test_a_tree_without_noise_labels_like_rows_alike() -> None:
     table = PublicTable("t", RandomTree(rows=3000, attributes=4, numbers=0, depth=2, seed=3)).columns
     rows = list(zip(*(table[name].to_pylist() for name in table.column_names[:-1]), strict=True))
@@ -170,19 +162,3 @@ def test_corpora_are_varied_named_and_begin_alike() -> None:
     assert {grid.name.partition(" ")[0] for grid in grids} == set(KINDS)
     assert {grid.shape for grid in grids.grids} == {(4096,), (256, 256)}
     assert len({grid.digest for grid in grids}) == 12
-
-
-def test_names_say_how_a_database_was_made() -> None:
-    assert BayesNet(rows=100, seed=3).name == (
-        "bayes-net rows=100 attributes=8 values=4 classes=2 parents=2 skew=1 noise=0 seed=3"
-    )
-    assert GeneratedGrid("zipf", [4, 8], 10, 1.5).name == "zipf 4x8 records=10 strength=1.5 seed=0"
-
-
-def test_what_cannot_be_made_is_refused() -> None:
-    with pytest.raises(CorpusError, match="values is 1, but must lie between 2 and 1000"):
-        BayesNet(values=1)
-    with pytest.raises(CorpusError, match="kind is 'hills'"):
-        GeneratedGrid("hills", (4,))
-    with pytest.raises(CorpusError, match=r"shape is \(0,\)"):
-        GeneratedGrid("flat", (0,))

@@ -10,7 +10,7 @@ import pytest
 from sklearn.model_selection import cross_val_score
 
 from jostle import Categorical, Schema
-from jostle.errors import PrivateDataError, TableError
+from jostle.errors import TableError
 from jostle.sklearn import PrivateClassifier, PrivateFeatureSelector, PrivateFolds
 
 SCHEMA = Schema({"wet": Categorical([0, 1]), "ill": Categorical([0, 1])}, label="ill")
@@ -63,12 +63,3 @@ def test_no_fold_splits_a_person() -> None:
         assert 0 < rows.count(None) < 60
     with pytest.raises(TableError, match="there are 2 groups for 3 rows"):
         list(PrivateFolds(3).split([1, 2, 3], groups=[1, 2]))
-
-
-def test_a_person_that_is_not_there_is_refused() -> None:
-    frame = visits()
-    clf = PrivateClassifier("NaiveBayes", epsilon=1, schema=SCHEMA, promise=2, person="who")
-    with pytest.raises(TableError, match="X has no column 'who'"):
-        clf.fit(frame[["wet"]], frame["ill"])
-    with pytest.raises(PrivateDataError, match="a person is named, and no schema is given"):
-        PrivateClassifier("NaiveBayes", epsilon=1, public=True, person="who").fit(frame[["wet"]], frame["ill"])

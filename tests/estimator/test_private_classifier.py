@@ -19,14 +19,14 @@ from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
-from sklearn.metrics import RocCurveDisplay, roc_auc_score
+from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted
 
-from jostle import Categorical, Numeric, Schema, Table, options, protect, rehearse
+from jostle import Categorical, Numeric, Schema, Table, options, rehearse
 from jostle.errors import (
     AmountError,
     BudgetError,
@@ -113,19 +113,6 @@ def test_labels_come_back_as_they_are_declared(values: tuple[object, ...], label
     assert clf.predict(X).tolist() == sorted(values) * 300  # type: ignore[type-var]  # as above
 
 
-@pytest.mark.parametrize("values", [(0, 1), (False, True)])
-def test_one_odd_label_changes_no_type(values: tuple[object, ...]) -> None:
-    """Else whoever is shown `classes_` would know of that row."""
-    X, _ = numbers()
-    labels = np.array([*values] * 300)
-    told = []
-    for given in (labels, pd.Series(["odd", *labels[1:]]), np.array(["odd", *labels[1:]])):
-        clf = PrivateClassifier("Majority", promise=9, schema=of_numbers(*values)).fit(X, given)
-        told.append((clf.classes_.dtype, clf.classes_.tolist()))
-
-    assert told[0] == told[1] == told[2]
-
-
 def test_what_it_knows_of_the_data_is_what_the_schema_declares() -> None:
     """A class that no row has, a class that the schema does not have, an empty cell: none of it shows."""
     X, y = people()
@@ -155,16 +142,6 @@ def test_one_empty_label_in_what_has_no_type_of_its_own_changes_no_type(
 
     assert told[0] == told[1]
     assert told[0][1] == sorted(values, key=str)
-
-
-def test_one_empty_label_among_numbers_changes_no_type() -> None:
-    X, y = numbers()
-    with_empty = np.append(y.astype(float), np.nan)
-    types = {
-        PrivateClassifier("Majority", promise=2, schema=of_numbers(0, 1)).fit(rows, labels).classes_.dtype
-        for rows, labels in ((X, y), (np.append(X, [[0]], axis=0), with_empty))
-    }
-    assert types == {np.dtype(np.int64)}
 
 
 def test_rows_of_a_dataframe_are_read_by_name_and_of_an_array_in_order() -> None:
@@ -318,13 +295,6 @@ def test_of_public_rows_scikit_learn_computes_what_it_likes() -> None:
     assert (calibrated.predict(shown) == labels).all()
 
 
-def test_a_curve_is_drawn() -> None:
-    pytest.importorskip("matplotlib").use("Agg")
-    X, y = numbers()
-    clf = PrivateClassifier("NaiveBayes", epsilon=5, schema=of_numbers(0, 1), promise=5).fit(X, y)
-    assert RocCurveDisplay.from_estimator(clf, X, y).roc_auc == 1
-
-
 # What it costs
 
 
@@ -405,18 +375,6 @@ def test_without_a_promise_what_it_would_take_is_said_and_nothing_is_charged(tmp
     assert account.left == 0
 
 
-def test_a_table_that_was_opened_before_keeps_its_budget(tmp_path: Path) -> None:
-    X, y = people()
-    whole = Table.from_frame(X.assign(ill=y), SCHEMA)
-    db = protect(whole, epsilon=1, vault=tmp_path / "v")
-    PrivateClassifier("Majority", 0.75, SCHEMA).fit(X[:400], y[:400])
-    with pytest.raises(BudgetError, match=r"but 0\.25 is left"):
-        db.count("0.5")
-    with pytest.raises(BudgetError, match=r"0\.25 is left\n  why: all that may be spent here") as refusal:
-        PrivateClassifier("Majority", "0.5", SCHEMA).fit(X[:400], y[:400])
-    assert "promise" not in str(refusal.value.why)  # of which this is what was left
-
-
 def test_tables_of_other_columns_have_budgets_of_their_own_and_a_doubt_is_refused(tmp_path: Path) -> None:
     X, y = numbers()
     for name, (rows, labels) in {"left": (X, y), "right": (X[:-1].copy(), y[:-1].copy())}.items():
@@ -459,15 +417,6 @@ def test_the_area_under_the_curve_is_a_private_score_too(tmp_path: Path) -> None
     assert (public.score(rows, labels), public.score(rows, 1 - labels)) == (1, 0)
     with pytest.raises(OptionError, match="scored_by is 'f1'"):
         public.set_params(scored_by="f1").score(rows, labels)
-
-
-def test_what_is_to_score_well_by_the_area_is_chosen_for_it(tmp_path: Path) -> None:
-    for seed, (scored_by, name) in enumerate({"accuracy": "classification", "auc": "classification-auc"}.items()):
-        X, y = people(seed=seed)
-        vault = tmp_path / name
-        clf = PrivateClassifier(epsilon=1, schema=TWO, vault=vault, promise=2, scored_by=scored_by).fit(X, y)  # type: ignore[arg-type]
-        assert clf.score(X, y) > 0.5
-        assert FileVault(vault).statement().reservations[0].site == name
 
 
 @pytest.mark.parametrize(("option", "area"), [("Majority", 0.5), ("Mohammed(depth=1)", 1)])
@@ -588,11 +537,3 @@ def test_folds_hold_each_row_out_once() -> None:
     for learnt, fold in places:
         assert sorted((*learnt, *fold)) == held_out
         assert 20 < len(fold) < 85
-
-
-def test_folds_have_no_seed_and_a_number() -> None:
-    first, second = (next(PrivateFolds(2).split(range(100)))[0].tolist() for _ in range(2))
-    assert first != second
-    assert PrivateFolds(7).get_n_splits() == 7
-    with pytest.raises(ValueError, match="from 2 up"):
-        PrivateFolds(1)

@@ -47,6 +47,7 @@ def people(rows: int = ROWS) -> tuple[pd.DataFrame, NDArray[Any]]:
     return frame, frame["smokes"].to_numpy(dtype=object)
 
 
+@pytest.mark.representative
 @parametrize_with_checks([PrivateFeatureSelector("Peeling(top=2)", public=True)])  # type: ignore[untyped-decorator]  # it has no types
 def test_scikit_learns_checks_of_estimators(estimator: Any, check: Any) -> None:
     """All of them: none is expected to fail."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from processes import ran
 
 PROGRAM = Path(__file__).parents[2] / "programs" / "scientist.py"
 
 
+@pytest.mark.slow
 def test_the_day_runs_and_every_step_of_it_is_charged(tmp_path: Path) -> None:
     done = ran(PROGRAM, cwd=tmp_path)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
@@ -84,16 +83,6 @@ def test_every_type_is_read_as_declared() -> None:
     assert made.leaf == Leaf("root", 1.0, (Leaf("a", 0.5),))
     assert (made.codes.dtype, made.codes.tolist(), made.shares.shape) == (np.dtype(np.int64), [1, 2], (2, 2))
     assert made.rest == {"what": ["ever"]}
-
-
-@pytest.mark.skipif(sys.version_info < (3, 12), reason="no such types")
-def test_what_a_type_alias_stands_for_is_read() -> None:
-    names: dict[str, Any] = {}
-    exec("type Some[T] = tuple[T, ...]\ntype Word = str", names)  # noqa: S102 - 3.11's grammar has no such line
-    some, word = names["Some"], names["Word"]
-    assert structured(["a"], some[word]) == ("a",)
-    with pytest.raises(DamageError, match=r"^Expected `str`, got `int` - at `\$\[0\]`$"):
-        structured([1], some[word])
 
 
 WHOLES = "Expected an `array` of whole numbers of 64 bits - at `$.codes`"

@@ -36,8 +36,6 @@ from processes import LIMIT
 from jostle.errors import JostleError
 from jostle.tables import origins
 
-__all__ = ["Outcome", "damaged_file", "face", "fuzz"]
-
 MEMORY = 4 << 30
 """Bytes of addresses that the process may have: what asks for more gets an error, as on a small machine."""
 MOST_RESIDENT = 1 << 30

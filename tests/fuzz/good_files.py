@@ -27,29 +27,6 @@ from jostle.learned.policies import Forest, LearnedPolicy, write_policies
 from jostle.options import get
 from jostle.options.models import Model
 
-__all__ = [
-    "MAKER_OPTIONS",
-    "PRIVATE",
-    "arff_files",
-    "csv_files",
-    "group_files",
-    "history_files",
-    "labels_schema",
-    "maker_files",
-    "model_files",
-    "note_files",
-    "npy_files",
-    "packed_csv_files",
-    "packed_history_files",
-    "parquet_files",
-    "policy_files",
-    "private_schema",
-    "program_files",
-    "schema_files",
-    "trace_files",
-    "vault_files",
-]
-
 PRIVATE = "ЖЩѬ"
 """Letters that stand in the cells of private files, and nowhere else: a message with one of them quotes a cell."""
 PRIVATE_NUMBER = 7777777

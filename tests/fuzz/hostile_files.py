@@ -20,8 +20,6 @@ import pyarrow as pa
 import pyarrow.parquet as pa_parquet
 from good_files import csv_files, history_files, maker_files, model_files, policy_files, private_rows, trace_files
 
-__all__ = ["READ", "REFUSED", "SLOW", "Write"]
-
 Write = Callable[[Path], object]
 DEEP = 100_000
 DIGITS = "9" * 5000

@@ -12,17 +12,6 @@ from typing import Any
 
 from attrs import frozen
 
-__all__ = [
-    "Mutation",
-    "bytes_damaged",
-    "in_place",
-    "json_damaged",
-    "lines_damaged",
-    "packed_damaged",
-    "text_damaged",
-    "toml_damaged",
-]
-
 Mutation = Callable[[bytes, Random], bytes]
 MOST_BYTES = 1 << 22
 """What grows beyond this is cut: a mutation that doubles is drawn again and again."""

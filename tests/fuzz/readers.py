@@ -22,8 +22,6 @@ from mutations import (
 )
 from vaults import vault_damaged
 
-__all__ = ["READERS", "Reader"]
-
 PRIVATE_CELL = re.compile(f"[{PRIVATE}]|7777")
 
 

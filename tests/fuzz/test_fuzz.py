@@ -22,8 +22,10 @@ def check(reader: Reader, count: int) -> None:
         assert len(outcome.titles) <= MOST_TITLES, sorted(outcome.titles)
 
 
-@pytest.mark.parametrize("reader", READERS, ids=[reader.name for reader in READERS])
-def test_a_hundred_damaged_files_are_refused_in_words_or_read(reader: Reader) -> None:
+@pytest.mark.parametrize("name", ["trace", "csv"])
+def test_a_hundred_damaged_files_are_refused_in_words_or_read(name: str) -> None:
+    """Of a text and of rows; below, of every kind."""
+    (reader,) = (each for each in READERS if each.name == name)
     check(reader, FEW)
 
 

@@ -9,8 +9,6 @@ from random import Random
 
 from mutations import bytes_damaged, in_place
 
-__all__ = ["SLIPS", "vault_damaged"]
-
 SLIPS = (
     "UPDATE accounts SET promise = '2'",
     "UPDATE accounts SET promise = '1/1000'",

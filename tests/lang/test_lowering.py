@@ -122,6 +122,7 @@ def table_of(rows: Sequence[tuple[float, float, str]], schema: Schema = SCHEMA) 
     return Table.from_frame(pa.table(columns), schema)
 
 
+@pytest.mark.representative("name")
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace_one"])
 @pytest.mark.parametrize("name", EXPRESSIONS)
 def test_no_neighbour_changes_it_by_more_than_its_sensitivity(name: str, neighbours: Neighbours) -> None:

@@ -203,6 +203,7 @@ def test_a_maker_of_models_is_judged_by_a_loss_s_name_or_by_chances(home: Path) 
     assert judge.loss(found, model) == pytest.approx(1 - np.mean(own))
 
 
+@pytest.mark.slow
 def test_a_judge_that_fails_ends_learning_with_its_mistake(home: Path) -> None:
     """It is not the Options that failed, so it is not noted of them either."""
     program = judged_by(grids(home / "grids"), "0 - 1")

@@ -155,6 +155,7 @@ def test_a_program_without_a_database_just_runs(tmp_path: Path) -> None:
     assert done.stdout.splitlines() == ["n 3", "1   3", "22  9"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tree", "jostled_tree"])
 def test_a_program_that_learns_nothing_rehearses_at_once(tmp_path: Path, name: str) -> None:
     done = run(tmp_path, str(PROGRAMS / f"{name}.jst"))
@@ -237,6 +238,7 @@ def test_a_place_that_cannot_be_written_is_refused_before_anything_is_spent(tmp_
     assert run(tmp_path, program, *private, *vault).returncode == 0
 
 
+@pytest.mark.slow
 def test_rows_are_published_into_a_file_within_the_promise(tmp_path: Path, private: list[str]) -> None:
     """What cannot be published is refused before anything is charged, by what is public alone."""
     many = "from publishing import ProjectedHistogram\nmany = ProjectedHistogram(k=99)\n"

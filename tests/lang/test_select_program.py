@@ -61,6 +61,7 @@ def test_words_of_private_texts_are_selected_from_the_command_line(
     assert found["model"]["made_by"] == "NaiveBayes"
 
 
+@pytest.mark.slow
 def test_one_program_selects_trains_and_evaluates(tmp_path: Path, home: Path, private: tuple[str, ...]) -> None:
     """On parts that share no row, each with the whole budget."""
     out = tmp_path / "curve.json"

@@ -128,6 +128,7 @@ def test_a_session(editor: Editor) -> None:
     assert editor.mistakes() == []
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("name", DOUBLING)
 def test_what_doubles_with_every_line_is_answered(editor: Editor, name: str) -> None:
     """It hung, as each line took twice as long as the one before."""

@@ -93,6 +93,7 @@ def rows_of(column: str, code: int) -> int:
     return sum(value is not None and (low <= value < high or (last and value == high)) for value in values)
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize(("column", "code"), NAMES, ids=[f"{column} {code}" for column, code in NAMES])
 def test_a_value_goes_by_all_its_names_everywhere(column: str, code: int) -> None:
     expected = rows_of(column, code)

@@ -10,8 +10,6 @@ import pyarrow as pa
 from jostle import Categorical, Numeric, Schema, Table
 from jostle.tables.schema import Neighbours
 
-__all__ = ["arrow", "correlated", "schema_of", "table_of"]
-
 Rows = Sequence[Sequence[int]]
 
 

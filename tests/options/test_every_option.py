@@ -125,6 +125,7 @@ def comparable(answer: Any) -> bytes:
     return np.asarray(answer.keys).tobytes() + np.asarray(answer.values).tobytes()
 
 
+@pytest.mark.representative("name")
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", EVERYONE)
 def test_too_little_for_any_noise_is_refused_before_it_is_charged(name: str, relation: Neighbours) -> None:
@@ -137,6 +138,7 @@ def test_too_little_for_any_noise_is_refused_before_it_is_charged(name: str, rel
             assert db.spent == 0
 
 
+@pytest.mark.representative("name")
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", EVERYONE)
 def test_a_run_is_refused_before_anything_is_charged_or_answers_for_its_cost(name: str, relation: Neighbours) -> None:
@@ -160,6 +162,7 @@ CHEAP = tuple(name for name in names("ranges") if name not in {"AHP", "DAWA", "R
 """Options for grids that answer of large ones within a second."""
 
 
+@pytest.mark.representative("side")
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("side", [1, 2, 3, 65_536, 65_537, pytest.param(2**17 + 1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", names("ranges"))
@@ -194,6 +197,7 @@ def test_a_workload_of_slabs_of_one_cell_is_answered(name: str) -> None:
     assert paid(option, db.spent, 1)
 
 
+@pytest.mark.representative("name")
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", EVERYONE)
 def test_what_is_spent_is_what_was_declared(name: str, relation: Neighbours) -> None:
@@ -353,6 +357,7 @@ EDGES = (
 )
 
 
+@pytest.mark.representative("name")
 @pytest.mark.parametrize("edge", EDGES)
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_tables_at_the_edge_work_and_cost_what_they_should(name: str, edge: str) -> None:
@@ -370,6 +375,7 @@ def test_tables_at_the_edge_work_and_cost_what_they_should(name: str, edge: str)
         assert set(model.predict(frame)) <= set(schema.classes)
 
 
+@pytest.mark.representative("name")
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_more_values_classes_or_rows_never_change_the_price(name: str, relation: Neighbours) -> None:
@@ -381,6 +387,7 @@ def test_more_values_classes_or_rows_never_change_the_price(name: str, relation:
                 assert price(option.cost(schema, epsilon), relation) == epsilon
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize(
     "name", ["FriedmanSchuster", "Mohammed", "PatilSingh", "RandomForest", "BayesTree", "JostledTree", "SuLQID3"]
 )
@@ -390,6 +397,7 @@ def test_depth_never_changes_the_price(name: str) -> None:
         assert price(get(f"{name}(depth={depth})").cost(schema, Fraction(1, 3)), "add_remove") == Fraction(1, 3)
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_missing_values_are_a_value(name: str) -> None:
     option: Any = get(name)

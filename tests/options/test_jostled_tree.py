@@ -75,6 +75,7 @@ def same_models(mine: str, policies: Mapping[str, Policy], theirs: str, table: T
     )
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("utility", RULES[:-1])
 def test_it_can_be_the_tree_of_friedman_and_schuster(relation: Neighbours, utility: str) -> None:
@@ -92,6 +93,7 @@ def test_it_can_be_the_forest_of_patil_and_singh(utility: str) -> None:
     assert same_models(mine, policies, theirs, wide_table())
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("utility", RULES[:-1])
 def test_it_can_be_the_tree_of_mohammed(relation: Neighbours, utility: str) -> None:
@@ -190,6 +192,7 @@ def test_whatever_is_chosen_costs_what_was_declared(
         assert declared == spent == epsilon
 
 
+@pytest.mark.representative("action")
 @pytest.mark.parametrize("name", CONFIGURED)
 @pytest.mark.parametrize("action", ACTIONS)
 @pytest.mark.parametrize("rule", RULES)
@@ -343,9 +346,3 @@ def test_expected_sizes_shrink_with_every_split() -> None:
     assert (600.0 * grove.part[frontier.nodes]).tolist() == [200.0] * 3
     frontier = grove.split(frontier, np.array([1, 2, 1]))
     assert sorted((600.0 * grove.part[frontier.nodes]).tolist()) == [50.0] * 4 + [100.0] * 4
-
-
-def test_shares_outside_their_range_are_refused() -> None:
-    for share in (Fraction(1), Fraction(-1, 10)):
-        with pytest.raises(jostle.JostleError, match="sizes_share"):
-            JostledTree(sizes_share=share)

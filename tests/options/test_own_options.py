@@ -12,10 +12,10 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from run_here import run
 from small import tables
 
 import jostle
-from jostle.cli import main
 from jostle.errors import JostleError, OptionError
 from jostle.lang.library import modules
 from jostle.options import base
@@ -94,16 +94,6 @@ def program(tmp_path: Path) -> Path:
     path = tmp_path / "p.jst"
     path.write_text(PROGRAM.replace("FOLDER", str(folder)))
     return path
-
-
-def run(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
-    """Run the command in this process and return its exit status."""
-    monkeypatch.setattr(sys, "argv", ["jostle", *map(str, words)])
-    try:
-        main()
-    except SystemExit as ending:
-        return int(ending.code or 0)
-    return 0
 
 
 def private(tmp_path: Path) -> tuple[Path, Path]:
@@ -245,6 +235,7 @@ print(program["Commonest"].name, "Commonest" in jostle.options.names())
 """
 
 
+@pytest.mark.slow
 def test_an_installed_package_brings_its_options(own: Path, program: Path, tmp_path: Path) -> None:
     site = tmp_path / "site"
     (site / "own-1.0.dist-info").mkdir(parents=True)

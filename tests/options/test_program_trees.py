@@ -51,18 +51,6 @@ def test_a_tree_becomes_a_model() -> None:
     assert np.argmax(grown.chances(rows), axis=1).tolist() == [place % 2 for place in range(len(labels))]
 
 
-def test_an_unknown_rule_is_refused() -> None:
-    with pytest.raises(OptionError, match="splits are not scored by 'best'"):
-        best_split(probe(), list(SCHEMA.attributes), 1, rule="best")
-
-
-@pytest.mark.parametrize(("attributes", "said"), [(["x"], "'x' is no attribute"), ([], "no attributes to split by")])
-def test_what_cannot_be_split_by_is_refused(attributes: list[str], said: str) -> None:
-    for rule in RULES:
-        with pytest.raises(OptionError, match=said):
-            best_split(probe(), attributes, 1, rule=rule)
-
-
 def test_public_examples_have_what_is_asked_and_a_loss() -> None:
     example: Any = jostle.public.example("grid")
     estimate = example.questions[0].over([example.rows / example.schema.size(*example.schema.names)])

@@ -270,6 +270,7 @@ def test_programs_cost_the_same(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     same_as_frozen("programs", programs_prices(lambda *words: ran(monkeypatch, capsys, *words)))
 
 
+@pytest.mark.slow
 def test_programs_answer_and_tell_the_same() -> None:
     same_as_frozen("runs", programs_runs())
 

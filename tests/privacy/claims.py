@@ -35,25 +35,6 @@ from jostle.tables.persons import whose_rows
 from jostle.tables.schema import Neighbours, Schema
 from jostle.trace.records import from_json, to_json
 
-__all__ = [
-    "EPSILON",
-    "PARTS",
-    "Heavy",
-    "Ways",
-    "hold_above",
-    "hold_event",
-    "hold_expression",
-    "hold_group_score",
-    "hold_kernel",
-    "hold_noise",
-    "hold_pick",
-    "hold_record",
-    "hold_score",
-    "hold_selection",
-    "impurities",
-    "tally",
-]
-
 Integers = NDArray[np.int64]
 Tallied = dict[int, int]
 """What is added to which cells."""

@@ -53,8 +53,6 @@ from jostle.tables.number_kernels import Moments, NumberSum, Ranks
 from jostle.tables.persons import OfPersons
 from jostle.tables.schema import Neighbours, Schema
 
-__all__ = ["LISTS", "Outcome", "attempt", "members", "summary"]
-
 FINEST = 8
 """Steps to a unit of cost with which all noise can be gone through."""
 LISTS: Mapping[str, Closed] = {

@@ -18,8 +18,6 @@ from attrs import Factory, define
 
 from jostle.privacy.noise import BitSource, Words
 
-__all__ = ["DIGITS", "Enumeration", "Script", "enumerated", "exponential", "literal_permute_and_flip"]
-
 DIGITS = Context(prec=200)
 
 

@@ -33,8 +33,6 @@ from jostle.tables.rules import (
 from jostle.tables.slopes import MOST_POINTS as MOST_SLOPED
 from jostle.tables.slopes import STEEPEST, UNIT, Slopes
 
-__all__ = ["CASES", "Case", "Record", "added", "routes"]
-
 SIZES = [2**power + more for power in (7, 8, 16) for more in (-1, 0, 1)]
 """Numbers of codes about where their types end."""
 SEVERAL = 2**8 + 1

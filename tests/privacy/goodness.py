@@ -9,8 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-__all__ = ["FALSE_ALARM", "fit", "fit_geometric", "fit_laplace", "fit_outcomes"]
-
 FALSE_ALARM = 1e-6
 
 

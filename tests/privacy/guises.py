@@ -12,47 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["guise", "spoilt"]
-
-
-class Index:
-    """Counts as a whole number."""
-
-    def __index__(self) -> int:
-        return 1
-
-
-class Arrays:
-    """Is an array to who asks for one."""
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[Any]:
-        return np.array([0, 1], dtype=dtype)
-
-
-class Whole(int):
-    """A whole number of somebody's own."""
-
-
-class Name(str):
-    """A text of somebody's own."""
-
-    __slots__ = ()
-
-
-class Part(Fraction):
-    """A fraction of somebody's own."""
-
-
-class Grid(np.ndarray):
-    """An array of somebody's own."""
-
-
-class Items(tuple[Any, ...]):
-    """A tuple of somebody's own."""
-
-    __slots__ = ()
-
-
 NARROW = ("i1", "i2", "i4", "i8", ">i2", ">i8", "u1", "u2", "u8", "f2", "f4", "f8")
 LIMITS = tuple(
     sign * (2**bits + more)
@@ -76,7 +35,6 @@ SCALARS: tuple[Any, ...] = (
     Fraction(1, 2),
     Fraction(21, 20),
     Fraction(3),
-    Part(1, 2),
     Decimal("NaN"),
     Decimal("0.5"),
     "",
@@ -84,10 +42,6 @@ SCALARS: tuple[Any, ...] = (
     "\ud800",
     "a\x1b[2J",
     b"ab",
-    Name("b"),
-    Whole(3),
-    Index(),
-    Arrays(),
     np.str_("a"),
     np.float32("nan"),
     np.bool_(True),
@@ -112,7 +66,6 @@ LISTS_OF_ANY: tuple[Any, ...] = (
     [[0]],
     [(), (0,)],
     [[[0]]],
-    Items((0, 1)),
     np.array(3),
     np.array([]),
     np.zeros((0, 2)),
@@ -127,7 +80,6 @@ LISTS_OF_ANY: tuple[Any, ...] = (
     np.array([True, False]),
     np.arange(6)[::-2],
     np.arange(3, dtype=">i4"),
-    np.arange(3).view(Grid),
     np.ma.array([0, 1], mask=[False, True]),
     memoryview(b"ab"),
     range(2),
@@ -141,23 +93,18 @@ def guise(chance: Chance, value: Any) -> Any:  # noqa: PLR0911 - one per kind
         with np.errstate(all="ignore"):
             other = value.astype(kind)
         same = other if value.dtype.kind == "b" or np.array_equal(other, value) else value
-        return chance.choice([same, same.tolist(), same[::-1][::-1], np.array(same, order="F"), same.view(Grid)])
+        return chance.choice([same, same.tolist(), same[::-1][::-1], np.array(same, order="F")])
     if isinstance(value, bool):
         return chance.choice([value, np.bool_(value)])
     if isinstance(value, int):
-        return chance.choice([value, float(value), np.float64(value), Whole(value), *_scalars(value)])
+        return chance.choice([value, float(value), np.float64(value), *_scalars(value)])
     if isinstance(value, Fraction):
-        return chance.choice([value, str(value), Part(value), float(value)])
+        return chance.choice([value, str(value), float(value)])
     if isinstance(value, str):
-        return chance.choice([value, np.str_(value), Name(value)])
+        return chance.choice([value, np.str_(value)])
     if isinstance(value, tuple | list):
         inside = [guise(chance, each) if chance.random() < 0.5 else each for each in value]
-        ways: list[Callable[[], Any]] = [
-            lambda: inside,
-            lambda: tuple(inside),
-            lambda: iter(inside),
-            lambda: Items(inside),
-        ]
+        ways: list[Callable[[], Any]] = [lambda: inside, lambda: tuple(inside), lambda: iter(inside)]
         if value and all(type(each) is int for each in value):
             ways += [lambda: _array(chance, value)] * 3
         return chance.choice(ways)()

@@ -65,8 +65,6 @@ from jostle.tables.rules import Agreements, Hits, ManyHits, MarginLevels, Margin
 from jostle.tables.slopes import STEEPEST, UNIT, Slopes
 from jostle.trace.records import Chosen, Stated
 
-__all__ = ["PLAUSIBLE", "made"]
-
 NAMES = tuple(SIZES)
 ATTRIBUTES = NAMES[1:]
 SCHEMA = tiny()

@@ -11,8 +11,6 @@ import jostle.advice
 import jostle.options
 import jostle.sklearn
 
-__all__ = ["FOR_OPTIONS", "MADE_ELSEWHERE", "PUBLIC"]
-
 MADE_ELSEWHERE = {
     "jostle.Probe": "`protect` and `rehearse` make them",
     "jostle.Table": "its class methods make them",

@@ -50,8 +50,6 @@ from jostle.privacy.room import Room
 from jostle.tables.kernels import SparseTally
 from jostle.trace.records import Trace, to_json
 
-__all__ = ["ARGUMENTS", "PLANS", "Replay", "Seen", "compared", "replaying", "seen", "watched"]
-
 Integers = NDArray[np.int64]
 PLOT = "plot"
 SHOWN = ("get_text", "get_xydata", "get_xy", "get_width", "get_height", "get_offsets", "get_array", "get_facecolor")

@@ -15,10 +15,22 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from jostle import Categorical, Numeric, Schema
-from jostle.privacy.expressions import Above, Along, Deviation, Extreme, FarFromFlat, Mean, Total, cells, sums
+from jostle.privacy.expressions import (
+    Above,
+    Along,
+    Deviation,
+    Extreme,
+    FarFromFlat,
+    Mean,
+    Total,
+    cells,
+    known_of,
+    sums,
+)
+from jostle.privacy.expressions import rows as all_rows
 from jostle.privacy.nodes import Absolute, Cell, Clamped, Expression, Scaled, Shifted, Sum, Tally
 from jostle.privacy.release import evaluated, stack_of
-from jostle.privacy.sensitivity import Change
+from jostle.privacy.sensitivity import Change, Numbers
 from jostle.tables.block import Block
 from jostle.tables.schema import Neighbours
 
@@ -272,3 +284,21 @@ def some(rows: int, seed: int) -> Iterator[tuple[Row, ...]]:
     generator = np.random.default_rng(seed)
     for _ in range(3):
         yield tuple(ROWS[place] for place in generator.integers(0, len(ROWS), rows))
+
+
+@frozen
+class Own(Expression):
+    """Claims to change by nothing."""
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return ()
+
+    def with_parts(self, parts: tuple[Expression, ...]) -> Expression:
+        return self
+
+    def known(self, schema: Schema, *parts: Any) -> Any:
+        return known_of(all_rows().clamped(0, 0), schema)
+
+    def value(self, *parts: Numbers) -> Numbers:
+        return Numbers(np.array(0))

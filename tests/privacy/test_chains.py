@@ -415,15 +415,6 @@ def test_only_one_of_many_that_ask_at_once_carries_a_chain_on() -> None:
     assert db.spent == next(each for each in answers if not isinstance(each, str))
 
 
-def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    db = probe(100)
-    monkeypatch.setattr(chains, "MOST_CELLS", 2 * chains.LEAST_CELLS + 8)
-    found = [db.count(1) for _ in range(3)]
-
-    refused(db, lambda: found[0].refine(epsilon=2), "no longer be refined")
-    assert found[1].refine(epsilon=2).cost == found[2].refine(epsilon=2).cost == 2
-
-
 def test_a_failure_while_less_noise_is_drawn_closes_a_private_table(monkeypatch: pytest.MonkeyPatch) -> None:
     table = Table.from_frame(pd.DataFrame({"sex": ["f"] * 5}), Schema({"sex": Categorical(["f", "m"])}))
     db = jostle.protect(table, epsilon=3)

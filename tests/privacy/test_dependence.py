@@ -7,12 +7,10 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 from tables_of_labels import schema_of
 
-from jostle.errors import ProbeError
 from jostle.privacy.column_scores import GRID, Dependence
 from jostle.tables.pools import Pool
 from jostle.tables.schema import Neighbours
@@ -59,10 +57,3 @@ def test_no_row_moves_it_farther_than_it_says(relation: Neighbours) -> None:
 def test_more_rows_than_products_of_64_bits_allow_are_counted() -> None:
     counts = np.array([[2**32, 0, 0], [0, 2**32, 0]])
     assert scored(counts) == GRID * 2**32
-
-
-def test_columns_that_their_grids_are_not_about_are_refused() -> None:
-    without = evolve(POOL, taken=[[0, 0], [-1, 0]])
-    for pool, own in ((POOL, ()), (POOL, (2,)), (POOL, (-1,)), (POOL, (0, 0)), (without, (0, 0))):
-        with pytest.raises(ProbeError):
-            Dependence(pool, own).kernel(SCHEMA)

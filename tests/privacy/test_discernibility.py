@@ -14,10 +14,8 @@ from hypothesis import strategies as st
 from tables_of_labels import schema_of, table_of
 
 import jostle
-from jostle.errors import JostleError, ProbeError
 from jostle.privacy.column_scores import GRID, Discernibility
 from jostle.tables.kernels import SparseTally
-from jostle.tables.pools import Refinements
 from jostle.tables.schema import Neighbours, Schema
 
 Rows = list[tuple[int, ...]]
@@ -126,25 +124,3 @@ def test_a_pick_takes_the_column_that_tells_and_says_so_under_both_relations() -
         schema = schema_of(*SIZES, neighbours=relation)
         db = jostle.rehearse(table_of(rows, schema), seed=1)
         assert db.pick(Discernibility((), ("a0", "a1", "a2")), 1) == 1
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        lambda: Refinements([], [], "label").cells(SCHEMA),
-        lambda: Refinements(["a0"], ["a0"], "label").cells(SCHEMA),
-        lambda: Refinements([], ["label"], "label").cells(SCHEMA),
-        lambda: Refinements([], ["a0", "a1"], "label", [(0, 0)]).cells(SCHEMA),
-        lambda: Refinements([], ["a0"], "label", [(0, 5)]).cells(SCHEMA),
-        lambda: Refinements([], ["gone"], "label").cells(SCHEMA),
-    ],
-)
-def test_columns_that_do_not_fit_are_refused(wrong: object) -> None:
-    with pytest.raises(JostleError):
-        wrong()  # type: ignore[operator]  # a function
-
-
-def test_a_table_without_a_label_is_refused() -> None:
-    schema = Schema({"a": jostle.Categorical(["x", "y"])})
-    with pytest.raises(ProbeError, match="no label"):
-        Discernibility((), ("a",)).kernel(schema)

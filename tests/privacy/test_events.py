@@ -20,8 +20,6 @@ from jostle.privacy.events import (
     PermuteAndFlip,
     Repeated,
     dearest,
-    disjoint,
-    in_turn,
     price,
 )
 from jostle.tables.schema import Neighbours
@@ -110,18 +108,6 @@ def test_an_event_costs_something(epsilon: object) -> None:
     for kind in (Laplace, PermuteAndFlip, Allotment):
         with pytest.raises(JostleError):
             kind(epsilon)  # type: ignore[arg-type]
-
-
-def test_nothing_costs_nothing() -> None:
-    assert price(InTurn([]), "add_remove") == 0
-    assert price(Disjoint([]), "replace_one") == 0
-    assert price(Repeated(Laplace(1), 0), "add_remove") == 0
-
-
-def test_single_events_are_not_wrapped() -> None:
-    assert in_turn([Laplace(1)]) == disjoint([Laplace(1)]) == Laplace(1)
-    assert in_turn([]) == InTurn([])
-    assert disjoint([Laplace(1), Laplace(2)]) == Disjoint([Laplace(1), Laplace(2)])
 
 
 @given(st.lists(st.fractions(min_value=0, max_value=9), max_size=6))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import cache
 from itertools import combinations_with_replacement, product
-from typing import Any, cast, get_args
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -18,16 +18,14 @@ import jostle
 from jostle import Categorical, Schema, Table
 from jostle.audit.forks import permute_and_flip_chances
 from jostle.audit.selections import ThresholdedAnswers, balanced_share
-from jostle.errors import PrivateDataError, ProbeError
+from jostle.errors import PrivateDataError
 from jostle.privacy.feature_scores import FeatureScore, ScoreName, feature_scores
-from jostle.privacy.imitations import IMITATIONS, CompareWithNoisyThreshold
-from jostle.privacy.mechanism_list import MECHANISMS
+from jostle.privacy.imitations import CompareWithNoisyThreshold
 from jostle.privacy.noise import Noise, SeededBits
 from jostle.privacy.picks import FindAbove, FindNthLargest, PickSeveral
 from jostle.privacy.split_scores import GRID
 from jostle.tables.block import Block
 from jostle.tables.engines import MemorySource
-from jostle.tables.feature_kernels import feature_count
 from jostle.tables.schema import Neighbours
 
 KINDS: tuple[ScoreName, ...] = get_args(ScoreName)
@@ -73,6 +71,7 @@ def neighbours_of(table: tuple[Row, ...], relation: Neighbours, rows: list[Row])
         yield from ((*table[:place], row, *table[place + 1 :]) for place in range(len(table)) for row in rows)
 
 
+@pytest.mark.representative("kind")
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("kind", KINDS)
@@ -143,6 +142,7 @@ def peel_chances(scores: tuple[int, ...], times: int, rate: Fraction) -> dict[tu
     return found
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_several_picks_lose_no_more_than_epsilon(kind: ScoreName, relation: Neighbours) -> None:
@@ -233,22 +233,6 @@ def some_table() -> Table:
     return Table(MemorySource(schema_under("add_remove", 2), columns, 40))
 
 
-@pytest.mark.parametrize(
-    ("mechanism", "said"),
-    [
-        (PickSeveral(FeatureScore("TC", 2), 5), "5 features are asked for, but the table has 4"),
-        (FindAbove(FeatureScore("TC", 2), 0, 5, Fraction(1, 2)), "5 features are asked for, but the table has 4"),
-        (FindNthLargest(FeatureScore("TC", 2), 5), "5 features are asked for, but the table has 4"),
-    ],
-)
-def test_more_features_than_there_are_are_refused_before_any_charge(mechanism: Any, said: str) -> None:
-    db = jostle.protect(some_table(), epsilon=1)
-    assert feature_count(db.schema) == 4
-    with pytest.raises(ProbeError, match=said):
-        db.perform(mechanism, 1, site="refused")
-    assert db.spent == 0
-
-
 # What is not private
 
 
@@ -263,11 +247,3 @@ def test_private_threshold_testing_runs_on_public_rows_only() -> None:
     assert private.spent == 0
     with pytest.raises(PrivateDataError):
         private.where("a", "0").only("b").allot(1).imitate(asked, "0.5")
-
-
-def test_no_imitation_is_a_mechanism() -> None:
-    assert not set(IMITATIONS) & set(MECHANISMS)
-    with pytest.raises(ProbeError, match="not a known mechanism"):
-        jostle.rehearse(some_table()).perform(CompareWithNoisyThreshold(FeatureScore("TC", 2), 1), 1, site="no")
-    with pytest.raises(ProbeError, match="not a known imitation"):
-        jostle.rehearse(some_table()).imitate(cast("Any", PickSeveral(FeatureScore("TC", 2), 1)), 1)

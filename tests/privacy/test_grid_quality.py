@@ -12,7 +12,6 @@ import pytest
 from tables_of_labels import schema_of, table_of
 
 import jostle
-from jostle.errors import JostleError, ProbeError
 from jostle.privacy.column_scores import SLACK, SPAN, UNIT, GridQuality, lost
 from jostle.tables.pools import GridCounts, Pool
 from jostle.tables.schema import Neighbours
@@ -63,6 +62,7 @@ def test_the_bound_is_that_of_the_proof() -> None:
     assert 1 + 2 * c < SPAN < 1 + 2 * c + 0.0001
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("scale", SCALES)
 def test_what_a_row_loses_more_or_less_lies_within_the_proof(scale: Fraction) -> None:
     """Every lead up to where nothing is lost any more, so every pair of neighbouring cells."""
@@ -81,21 +81,12 @@ def test_scales_that_are_no_floats(scale: Fraction) -> None:
     assert lost(gaps, scale).tolist() == [0] * 5
 
 
-def test_odd_numbers_call_nobody_since_they_depend_on_rows() -> None:
-    heard: list[str] = []
-    gaps = np.array([0, 1, 2**33])
-    with np.errstate(all="call", call=lambda what, _: heard.append(what)):
-        quiet = lost(gaps, Fraction(1, 1000))
-    with np.errstate(all="raise"):
-        assert lost(gaps, Fraction(1, 1000)).tolist() == quiet.tolist()
-    assert heard == []
-
-
 def quality_of(cell: np.ndarray, score: GridQuality) -> int:
     """Return the score of a grid of one cell of these class counts: all that a row can meet."""
     return int(score.scores(np.append(cell, 0), schema_of(1, 1, len(cell)))[0])  # no row is without a label
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("relation", get_args(Neighbours))
 @pytest.mark.parametrize("classes", [2, 3])
 def test_no_row_moves_two_grids_farther_apart_than_it_says(relation: Neighbours, classes: int) -> None:
@@ -129,35 +120,3 @@ def test_the_better_grid_is_picked() -> None:
     for relation in get_args(Neighbours):
         db = jostle.rehearse(table_of(rows, schema_of(2, 3, 2, neighbours=relation)), seed=2)
         assert POOL.taken[db.pick(GridQuality(POOL, Fraction(2)), 1), 1] >= 0
-
-
-@pytest.mark.parametrize(
-    "pool",
-    [
-        Pool(("a0",), ([[0, 0, 0, 0]],), [[0]]),
-        Pool(("a0",), ([[0, 5]],), [[0]]),
-        Pool(("a0",), ([[0, 0]],), [[1]]),
-        Pool(("a0", "a0"), ([[0, 0]], [[0, 0]]), [[0, 0]]),
-        Pool(("a0",), ([[0, 0]],), [[-2]]),
-        Pool(("a0",), ([[0, 0]],), np.zeros((0, 1), dtype=np.int64)),
-        Pool(("a0",), ([[0, 0]],), [[0, 0]]),
-        Pool(("gone",), ([[0, 0]],), [[0]]),
-    ],
-)
-def test_grids_that_do_not_fit_are_refused(pool: Pool) -> None:
-    with pytest.raises(JostleError):
-        GridCounts(pool).cells(SCHEMA)
-
-
-@pytest.mark.parametrize(
-    "pool",
-    [
-        Pool(("a0",), ([[0, 1]],), [[0]]),
-        Pool(("label", "a0"), ([[0, 1]], [[0, 1]]), [[0, 0]]),
-        Pool(("a0", "label"), ([[0, 1]], [[0, 0]]), [[0, 0]]),
-        Pool(("a0", "label"), ([[0, 1]], [[0, 1]]), [[0, 0], [0, -1]]),
-    ],
-)
-def test_grids_that_are_not_by_class_have_no_quality(pool: Pool) -> None:
-    with pytest.raises(ProbeError):
-        GridQuality(pool, Fraction(1)).kernel(SCHEMA)

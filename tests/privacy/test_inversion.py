@@ -131,6 +131,7 @@ SAMPLERS = {
 }
 
 
+@pytest.mark.representative("name")
 @pytest.mark.parametrize(("first_bits", "word_bits"), SOME_SLOW)
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_every_digit_sign_and_coin_has_its_probability(name: str, first_bits: int, word_bits: int) -> None:
@@ -144,6 +145,7 @@ def test_every_digit_sign_and_coin_has_its_probability(name: str, first_bits: in
     assert ties >= (1 if len(boundaries) == 1 else 100) or name == "coin 3/8"
 
 
+@pytest.mark.representative("name")
 @pytest.mark.parametrize("name", SAMPLERS)
 @pytest.mark.parametrize("bits", [1, 2, 16, 64, 128, 192])
 def test_boundaries_are_enclosed_in_rising_order(name: str, bits: int) -> None:
@@ -158,6 +160,7 @@ def test_boundaries_are_enclosed_in_rising_order(name: str, bits: int) -> None:
         assert high - low <= 2
 
 
+@pytest.mark.representative("name")
 @pytest.mark.parametrize("name", SAMPLERS)
 @pytest.mark.parametrize("bits", range(1, 13))
 def test_boundaries_are_enclosed_without_guard_bits_too(monkeypatch: pytest.MonkeyPatch, name: str, bits: int) -> None:
@@ -211,6 +214,7 @@ class Cells:
         return np.full(count, (1 << bits) - 1 if self.ones else 0, dtype=np.uint64)
 
 
+@pytest.mark.representative("name")
 @pytest.mark.parametrize("name", SAMPLERS)
 @pytest.mark.parametrize(("first_bits", "word_bits"), [(4, 6), (8, 16), (16, 64)])
 def test_the_table_of_first_words_cell_by_cell(name: str, first_bits: int, word_bits: int) -> None:
@@ -259,6 +263,7 @@ class Recorded:
         return self.source.words(count, bits)
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize(("first_bits", "word_bits"), WORDS)
 @pytest.mark.parametrize("size", [SMALL_DRAW - 1, 200_000])
 def test_frequencies_of_many_draws(first_bits: int, word_bits: int, size: int) -> None:

@@ -199,6 +199,7 @@ def test_a_trace_of_long_amounts_is_written_and_read_back() -> None:
     assert show_amount(ledger.spent).startswith("~0.2")
 
 
+@pytest.mark.slow
 def test_processes_that_spend_long_amounts_at_once_lose_none(tmp_path: Path) -> None:
     path = tmp_path / "people.vault"
     FileVault(path).open(Fraction(1), TableFacts(("a",)))

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from tables_of_labels import schema_of
 
-from jostle.errors import ProbeError
 from jostle.privacy.split_scores import MajoritiesBelow
 from jostle.tables.pools import Layer
 from jostle.tables.schema import Neighbours
@@ -50,14 +49,3 @@ def test_no_row_moves_it_farther_or_another_way_than_it_says(relation: Neighbour
             assert max(int(np.abs(move).max()) for move in moves) <= SCORE.sensitivity(schema)
             one_way = all((move >= 0).all() or (move <= 0).all() for move in moves)
             assert one_way or not SCORE.monotone(schema)
-
-
-@pytest.mark.parametrize(
-    "layer",
-    [Layer(("a0",), ((),)), Layer(("a0", "a1"), ((), ())), Layer(("a0", "label"), ((), ()), (), "a1", (1, 5))],
-)
-def test_a_candidate_that_is_no_column_by_the_label_is_refused(layer: Layer) -> None:
-    with pytest.raises(ProbeError, match="a candidate is about"):
-        MajoritiesBelow((layer,)).kernel(SCHEMA)
-    with pytest.raises(ProbeError, match="nothing to pick from"):
-        MajoritiesBelow(()).kernel(SCHEMA)

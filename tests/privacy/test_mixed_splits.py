@@ -28,7 +28,6 @@ from test_pick_each import (
 import jostle
 from jostle import Table
 from jostle.audit.forks import permute_and_flip_chances
-from jostle.errors import JostleError, ProbeError, TableError
 from jostle.privacy.noise import Noise, SeededBits
 from jostle.privacy.picks import PickEach
 from jostle.privacy.split_scores import MixedSplitScore, Utility, spread_of
@@ -148,27 +147,3 @@ def test_with_one_utility_it_picks_as_the_plain_score_does() -> None:
             db = jostle.rehearse(Table.from_frame(frame, SCHEMA), epsilon=1, seed=seed)
             found.append(db.perform(PickEach(score), 1, site="splits").tolist())
         assert found[0] == found[1]
-
-
-LEAVES = SPLIT_BY_A.leaves
-BOTH = np.ones((2, 3), dtype=np.bool_)
-WRONG: list[tuple[dict[str, Any], type[JostleError]]] = [
-    ({"utilities": ("Max", "Max")}, ProbeError),
-    ({"utilities": ("Max", "Best")}, TableError),
-    ({"utilities": ()}, ProbeError),
-    ({"utilities": ("Max",)}, ProbeError),
-    ({"open": (LEAVES, LEAVES), "may": (BOTH, BOTH)}, TableError),
-    ({"open": (LEAVES, LEAVES[:0]), "may": (BOTH, BOTH[:0])}, ProbeError),
-    ({"may": (BOTH[:1], BOTH)}, ProbeError),
-    ({"may": (BOTH[:1], np.zeros((1, 3), dtype=np.bool_))}, ProbeError),
-    ({"cuts": [0, 1, 3]}, ProbeError),
-]
-
-
-@pytest.mark.parametrize(("changed", "error"), WRONG)
-def test_what_makes_no_sense_is_refused_before_any_charge(changed: dict[str, Any], error: type[JostleError]) -> None:
-    frame = pa.table({name: ["0", "1", "1"] for name in SCHEMA.names})
-    db = jostle.rehearse(Table.from_frame(frame, SCHEMA), epsilon=1)
-    with pytest.raises(error, match=r"utilit|leaf is named twice|candidate"):
-        db.perform(PickEach(mixed(("Max", "Gini"), **changed)), 1, site="splits")
-    assert db.spent == 0

@@ -16,7 +16,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from processes import together
 
-from jostle.errors import BudgetError, JostleError, NoiseError
+from jostle.errors import NoiseError
 from jostle.privacy import noise as drawing_tables
 from jostle.privacy import noise as module
 from jostle.privacy.noise import (
@@ -58,6 +58,7 @@ def short_words(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     forget()
 
 
+@pytest.mark.representative
 @pytest.mark.usefixtures("short_words")
 @pytest.mark.parametrize("scale", [Fraction(1, 1000), Fraction(1, 3), Fraction(1), Fraction(3, 2)])
 def test_discrete_laplace_has_exactly_its_mass_function(scale: Fraction) -> None:
@@ -89,6 +90,7 @@ def test_an_exponential_coin_has_exactly_its_chance(x: Fraction) -> None:
     assert found.brackets(outcome=False, probability=1 - exponential(x))
 
 
+@pytest.mark.representative
 @pytest.mark.usefixtures("short_words")
 @pytest.mark.parametrize("scores", [[0, 0], [5, 4], [-3, 0], [0, -40]])
 def test_permute_and_flip_between_two_is_the_literal_algorithm(scores: list[int]) -> None:
@@ -99,6 +101,7 @@ def test_permute_and_flip_between_two_is_the_literal_algorithm(scores: list[int]
         assert found.brackets(candidate, chance)
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("bound", range(1, 18))
 def test_below_gives_every_number_the_same_share(bound: int) -> None:
     found = enumerated(lambda source: int(Noise(source).below(bound, 1)[0]), 20)
@@ -250,6 +253,7 @@ def test_the_seed_is_all_a_source_shows() -> None:
     assert repr(used) == "SeededBits(seed=5)"
 
 
+@pytest.mark.representative("source")
 @pytest.mark.parametrize("source", [SeededBits(24), SystemBits()], ids=["seeded", "system"])
 @pytest.mark.parametrize("bits", [1, 7, 8, 9, 16, 17, 31, 32, 33, 48, 63, 64])
 def test_words_have_their_bits(source: SeededBits | SystemBits, bits: int) -> None:
@@ -278,6 +282,7 @@ def test_threads_that_make_the_same_tables_at_once_draw_the_same() -> None:
 # Sizes and refusals
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("size", [0, 1, 1023, 1024, 65536, 65537])
 def test_as_many_as_asked_for(size: int) -> None:
     noise = seeded(25)
@@ -323,42 +328,3 @@ def test_draws_may_be_written_to() -> None:
     noise = seeded(28)
     kinds = [noise.discrete_laplace(1, 10), noise.geometric(Exponential(Fraction(10**6)), 10), noise.below(8, 10)]
     assert all(draws.flags.writeable for draws in kinds)
-
-
-REFUSED = {
-    "scale 0": lambda noise: noise.discrete_laplace(0, 1),
-    "negative scale": lambda noise: noise.discrete_laplace("-1/3", 1),
-    "scale beyond 2**52": lambda noise: noise.discrete_laplace(2**52 + 1, 1),
-    "no scale": lambda noise: noise.discrete_laplace("wide", 1),
-    "scale that is not finite": lambda noise: noise.laplace_above(float("inf"), 1, 1),
-    "negative size": lambda noise: noise.discrete_laplace(1, -1),
-    "negative number of coins": lambda noise: noise.bernoulli(Fraction(1, 2), -1),
-    "negative number of certain coins": lambda noise: noise.bernoulli_exponential(0, -1),
-    "negative number below": lambda noise: noise.below(1, -1),
-    "negative threshold": lambda noise: noise.laplace_above(1, -1, 1),
-    "chance above 1": lambda noise: noise.bernoulli(Fraction(3, 2), 1),
-    "negative chance": lambda noise: noise.successes(10, Fraction(-1, 2)),
-    "chance above 1 of success": lambda noise: noise.successes(10, Fraction(3, 2)),
-    "negative exponent": lambda noise: noise.bernoulli_exponential("-1/2", 1),
-    "below 0": lambda noise: noise.below(0, 1),
-    "below more than 2**63": lambda noise: noise.below(2**63 + 1, 1),
-    "more than there are": lambda noise: noise.distinct(3, 4),
-    "fewer than none": lambda noise: noise.distinct(3, -1),
-    "negative trials": lambda noise: noise.successes(-1, Fraction(1, 2)),
-    "trials beyond 2**63": lambda noise: noise.successes(2**63, Fraction(1, 2)),
-    "successes that fill the memory": lambda noise: noise.successes(10**13, Fraction(1, 2)),
-    "certain successes that fill the memory": lambda noise: noise.successes(10**13, Fraction(1)),
-    "no scores": lambda noise: noise.permute_and_flip(np.array([], dtype=np.int64), 1),
-    "scores in rows": lambda noise: noise.permute_and_flip(np.zeros((2, 2), dtype=np.int64), 1),
-    "scores that are not whole": lambda noise: noise.permute_and_flip(np.array([0.9, 0.1]), 1),
-    "scores beyond 2**63": lambda noise: noise.permute_and_flip(np.array([2**63], dtype=np.uint64), 1),
-    "rate 0": lambda noise: noise.permute_and_flip(np.array([1, 2]), 0),
-}
-
-
-@pytest.mark.parametrize("what", REFUSED)
-def test_refused(what: str) -> None:
-    with pytest.raises(JostleError) as caught:
-        REFUSED[what](seeded(29))
-    assert isinstance(caught.value, (NoiseError, BudgetError))
-    assert "\n" not in caught.value.title

@@ -29,6 +29,7 @@ def seeded(seed: int) -> Noise:
     return Noise(SeededBits(seed))
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("scale", ["1/1000", "1/3", "1", "10", "1000", "1000000"])
 def test_discrete_laplace_fits_its_mass_function(scale: str) -> None:
     draws = seeded(1).discrete_laplace(scale, 10**6)
@@ -57,6 +58,7 @@ def test_low_digits_fit_as_well(seed: int) -> None:
     assert stats.chi2_contingency(pairs).pvalue > FALSE_ALARM
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize(
     "ratio",
     [
@@ -107,6 +109,7 @@ def test_the_largest_scale_fits() -> None:
     assert len(np.unique(draws)) > 999_000
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("chance", [Fraction(1, 7), Fraction(999, 1000), Tail(Fraction(2), 3), Tail(Fraction(2), -3)])
 @pytest.mark.parametrize("size", [1000, 10**6])
 def test_coins_come_up_as_often_as_they_should(chance: Fraction | Chance, size: int) -> None:
@@ -116,12 +119,14 @@ def test_coins_come_up_as_often_as_they_should(chance: Fraction | Chance, size: 
     assert stats.binomtest(heads, size, p).pvalue > FALSE_ALARM
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("x", ["1e-30", "1/1000", 0.1, 1, 5, "1e30"])
 def test_exponential_coins_come_up_as_often_as_they_should(x: str | float) -> None:
     heads = int(seeded(8).bernoulli_exponential(x, 10**6).sum())
     assert stats.binomtest(heads, 10**6, math.exp(-float(Fraction(x)))).pvalue > FALSE_ALARM
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("bound", [2, 3, 255, 256, 257, 1000, 2**31 + 1, 2**62 + 1, 2**63 - 1, 2**63])
 def test_below_is_uniform(bound: int) -> None:
     draws = seeded(10).below(bound, 10**6)
@@ -142,6 +147,7 @@ def test_all_arrangements_are_equally_likely(population: int, count: int) -> Non
     assert fit_outcomes(found, dict.fromkeys(arrangements, 1 / len(arrangements))) > FALSE_ALARM
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("chance", [Fraction(1, 2), Fraction(1, 5), Fraction(9, 10), Tail(Fraction(1), 0)])
 @pytest.mark.parametrize("batch", [1, 2, module.BATCH])
 def test_which_coins_come_up(monkeypatch: pytest.MonkeyPatch, chance: Fraction | Chance, batch: int) -> None:
@@ -156,6 +162,7 @@ def test_which_coins_come_up(monkeypatch: pytest.MonkeyPatch, chance: Fraction |
     assert fit_outcomes(found, chances) > FALSE_ALARM
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize(("trials", "chance"), [(0, "1/2"), (1, "1/2"), (50, "3/10"), (10**12, "3/1000000000000")])
 def test_binomial_fits_its_mass_function(trials: int, chance: str) -> None:
     noise = seeded(14)
@@ -190,6 +197,7 @@ def test_successes_among_as_many_trials_as_there_can_be() -> None:
     assert fit(places, np.full(128, places.sum() / 128)) > FALSE_ALARM
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("gaps", [[0, 0, 0], [0, 1, 2], [3, 0, 0, 1], [0, 50, 1], [2, 5, 0, 1, 1]])
 def test_permute_and_flip_is_the_literal_algorithm(gaps: list[int]) -> None:
     rate = Fraction(1, 2)

@@ -18,7 +18,7 @@ from processes import LIMIT, started
 
 import jostle
 from jostle import Table
-from jostle.errors import BudgetError, PrivateDataError, ProbeError, SchemaError, TableError, VaultError
+from jostle.errors import BudgetError, PrivateDataError, SchemaError, TableError, VaultError
 from jostle.privacy.account import TableFacts
 from jostle.privacy.vault import FileVault
 from jostle.trace.page import segments, whole_page
@@ -32,26 +32,6 @@ def test_a_probe_has_the_promise_and_no_more() -> None:
     assert db.spent == 0
     assert db.neighbours == "add_remove"
     assert db.schema == schema()
-
-
-def test_only_tables_are_opened() -> None:
-    things: list[Any] = [people(), None, "people.csv"]
-    for thing in things:
-        for open_one in (jostle.protect, jostle.rehearse):
-            with pytest.raises(ProbeError, match="is not a Table"):
-                open_one(thing)
-
-
-@pytest.mark.parametrize("epsilon", [0, -1, "0", float("nan"), float("inf"), "lots", True, 1j, [1], "1e999999999"])
-def test_a_promise_is_a_number_above_0(epsilon: object) -> None:
-    with pytest.raises(BudgetError):
-        jostle.protect(table(), epsilon=epsilon)  # type: ignore[arg-type]
-    assert jostle.protect(table(), epsilon=1).left == 1  # and what was refused is not remembered
-
-
-@pytest.mark.parametrize("epsilon", [0.1, "0.1", "1/10", Fraction(1, 10), np.float64(0.1)])
-def test_a_promise_is_read_the_way_it_is_written(epsilon: float) -> None:
-    assert jostle.protect(table(), epsilon=epsilon).promise == Fraction(1, 10)
 
 
 def test_a_promise_too_long_to_be_written_down_is_refused(tmp_path: Path) -> None:
@@ -94,6 +74,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 def test_copies_of_a_script_that_start_at_once_all_get_in_and_share_one_promise(tmp_path: Path) -> None:
     pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     with ExitStack() as all_of_them:

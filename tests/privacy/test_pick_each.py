@@ -17,7 +17,6 @@ from scipy import stats
 import jostle
 from jostle import Categorical, Schema, Table
 from jostle.audit.forks import permute_and_flip_chances
-from jostle.errors import ProbeError, TableError
 from jostle.privacy.noise import Noise, SeededBits
 from jostle.privacy.picks import PickEach, permute_and_flip_each
 from jostle.privacy.split_scores import GRID, GroupScore, Halves, LeafMajority, SplitScore, Utility, spread_of
@@ -106,6 +105,7 @@ SCORES = [
 ]
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("score", SCORES)
 def test_a_row_more_moves_scores_of_few_groups_apart_by_at_most_the_spread(score: GroupScore) -> None:
     """All tables of up to two rows, all rows that can come; the bound of 1 row on InfoGain is exceeded on purpose."""
@@ -139,12 +139,6 @@ def test_a_handicap_comes_off_the_scores_of_every_leaf_whether_rows_come_to_it_o
     for table in small_tables(2):
         off = scores(split_score(utility), table) - scores(split_score(utility, handicaps=(3, 0, 5)), table)
         assert off.tolist() == [[3, 0, 5]] * len(SPLIT_BY_A.leaves)
-
-
-@pytest.mark.parametrize("handicaps", [(1, 2), (1, 2, 3, 4), (0, 0, -1), (0, 0, 2**40 + 1)])
-def test_handicaps_that_are_none_are_refused(handicaps: tuple[int, ...]) -> None:
-    with pytest.raises(ProbeError, match="one for each candidate"):
-        split_score("Max", handicaps=handicaps).check(SCHEMA)
 
 
 def test_counts_too_large_to_square_move_nothing() -> None:
@@ -208,6 +202,7 @@ def loss(score: GroupScore, first: tuple[Row, ...], second: tuple[Row, ...], rat
     return max(total)
 
 
+@pytest.mark.representative("score")
 @pytest.mark.parametrize("relation", get_args(Neighbours))
 @pytest.mark.parametrize("score", SCORES)
 def test_all_picks_together_cost_epsilon(score: GroupScore, relation: Neighbours) -> None:
@@ -219,23 +214,6 @@ def test_all_picks_together_cost_epsilon(score: GroupScore, relation: Neighbours
         for other in neighbours_of(table, relation)
     )
     assert worst <= float(EPSILON) + 1e-9
-
-
-@pytest.mark.parametrize(
-    ("begins", "ends", "fault"),
-    [
-        ([], [], "no stretches"),
-        ([0], [2, 4], "do not begin"),
-        ([0], [5], "outside"),
-        ([-1], [4], "outside"),
-        ([0, 1], [2, 4], "overlap"),
-        ([0, 3], [3, 4], "fewer than two"),
-        ([3], [0], "fewer than two"),
-    ],
-)
-def test_stretches_that_have_no_median_are_refused(begins: list[int], ends: list[int], fault: str) -> None:
-    with pytest.raises(ProbeError, match=fault):
-        Halves(MARGINS, begins, ends).check(SCHEMA)
 
 
 def test_a_cut_scores_best_where_it_halves_the_rows() -> None:
@@ -295,53 +273,3 @@ def test_the_door_charges_epsilon_once_for_all_groups(relation: Neighbours) -> N
     picks = db.perform(PickEach(split_score("Max", TWO_TREES)), "1/3", site="splits")
     assert len(picks) == 4
     assert db.spent == Fraction(1, 3)
-
-
-class Louder(SplitScore):
-    """A score of somebody's own."""
-
-    def spread(self, schema: Schema) -> int:
-        """Claim that rows move nothing."""
-        return 1
-
-
-def wrong_scores() -> list[GroupScore]:
-    honest = split_score("Max")
-    may = honest.may
-    routing, leaves = honest.routing, honest.open
-
-    def made(**changed: object) -> SplitScore:
-        facts: dict[str, object] = {"columns": [1, 2, 2], "cuts": [0, 1, 2], "may": may, **changed}
-        return SplitScore(routing, leaves, facts.pop("utility", "Max"), **facts)  # type: ignore[arg-type]
-
-    return [
-        Louder(routing, leaves, "Gini", columns=[1, 2, 2], cuts=[0, 1, 2], may=may),
-        made(columns=[1, 2, 3]),
-        made(columns=[1, 2]),
-        made(cuts=[0, 1, 3]),
-        made(cuts=[0, -1, 2]),
-        made(may=may[:1]),
-        made(may=np.zeros_like(may)),
-    ]
-
-
-@pytest.mark.parametrize("score", wrong_scores())
-def test_scores_that_make_no_sense_are_refused_before_any_charge(score: GroupScore) -> None:
-    import pyarrow as pa  # noqa: PLC0415 - used here alone
-
-    frame = pa.table({name: ["0", "1", "1"] for name in SCHEMA.names})
-    db = jostle.rehearse(Table.from_frame(frame, SCHEMA), epsilon=1)
-    with pytest.raises(ProbeError):
-        db.perform(PickEach(score), 1, site="splits")
-    assert db.spent == 0
-
-
-def test_a_bound_on_rows_is_a_whole_number_from_1_up() -> None:
-    for bound in (0, -1, 1.5, True, Fraction(3, 2), np.array([3])):
-        with pytest.raises(TableError):
-            split_score("InfoGain", rows_bound=bound)  # type: ignore[arg-type]  # that is the point
-
-
-def test_a_utility_is_one_of_three() -> None:
-    with pytest.raises(TableError, match="one of Max, Gini, InfoGain"):
-        split_score("Best")  # type: ignore[arg-type]  # as above

@@ -85,6 +85,7 @@ print(db.left)
 """
 
 
+@pytest.mark.slow
 def test_they_share_it_across_processes_formats_and_columns_and_each_charge_says_of_which_table(
     tmp_path: Path, path: Path
 ) -> None:
@@ -132,6 +133,7 @@ except BudgetError:
 """
 
 
+@pytest.mark.slow
 def test_processes_that_make_accounts_at_once_agree_on_one_for_each_population_and_overspend_none(path: Path) -> None:
     tables = [(f"ward {7 + number % 2}", "abc"[number // 2], 1 + number) for number in range(4)]
     with ExitStack() as all_of_them:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import math
-import pickle
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -14,12 +10,11 @@ import pytest
 from openings import REGIONS, people, protected, table
 
 import jostle
-from jostle import Probe
-from jostle.errors import BudgetError, JostleError, NoiseError, ProbeError, SchemaError, TableError
+from jostle.errors import BudgetError
 from jostle.privacy.events import Allotment, Laplace, PermuteAndFlip, in_turn, price
 from jostle.privacy.ledger import Charge
 from jostle.privacy.scores import Fullest
-from jostle.tables.kernels import Counts, Marks, SparseCounts, Sums
+from jostle.tables.kernels import Marks, SparseCounts, Sums
 from jostle.trace.records import Charged, Refused, Released, Trace
 
 SURE = 1000
@@ -99,15 +94,6 @@ def test_each_charge_is_listed_with_its_site_and_event() -> None:
     assert allotted.left == Fraction("0.25")
 
 
-def test_parts_cost_their_dearest_or_two_dearest() -> None:
-    for neighbours, cost in (("add_remove", "0.4"), ("replace_one", "0.7")):
-        db = protected(seed=int(cost[-1]), neighbours=neighbours)  # type: ignore[arg-type]
-        for part, epsilon in zip(db.parts("region"), ("0.4", "0.1", "0.3", "0.2"), strict=True):
-            part.count(epsilon)
-            assert part.promise is part.left is None
-        assert db.spent == Fraction(cost)
-
-
 def test_a_condition_spends_from_the_whole() -> None:
     db = protected()
     db.where("region", "north").count("0.5")
@@ -124,61 +110,6 @@ def test_what_a_part_may_spend_ends_with_the_whole() -> None:
         part.count("0.2")
     part.count("0.1")
     assert db.left == 0
-
-
-NOTHING_SPENT: dict[str, tuple[Callable[[Probe], object], type[JostleError]]] = {
-    "no such column": (lambda db: db.histogram("height", epsilon="0.1"), SchemaError),
-    "no such column to pick from": (lambda db: db.commonest("height", "0.1"), SchemaError),
-    "no such column to cut by": (lambda db: db.parts("height"), SchemaError),
-    "no such value": (lambda db: db.where("region", "up"), ProbeError),
-    "no groups": (lambda db: db.measure(Counts(()), "0.1"), TableError),
-    "no columns": (lambda db: db.measure(Marks(()), "0.1"), TableError),
-    "weights of another column": (lambda db: db.measure(Sums("age", [1, 2], most=1), "0.1"), TableError),
-    "too little epsilon": (lambda db: db.count(Fraction(1, 2**53)), NoiseError),
-    "a threshold below 0": (
-        lambda db: db.measure_sparse(SparseCounts(("age",)), "0.1", threshold=-1),
-        TableError,
-    ),
-    "a threshold beyond numbers": (
-        lambda db: db.measure_sparse(SparseCounts(("age",)), "0.1", threshold=10**30),
-        TableError,
-    ),
-    "a kernel of another kind": (lambda db: db.measure(SparseCounts(("age",)), "0.1"), ProbeError),  # type: ignore[arg-type]
-    "a kernel of the other kind": (
-        lambda db: db.measure_sparse(Counts.of("age"), "0.1", threshold=1),  # type: ignore[arg-type]
-        ProbeError,
-    ),
-    "too little to pick with": (lambda db: db.commonest("age", Fraction(1, 2**53)), ProbeError),
-    "a threshold at the end of numbers": (
-        lambda db: db.measure_sparse(SparseCounts(("age",)), "0.1", threshold=2**63),
-        TableError,
-    ),
-    "a function": (lambda db: db.measure(print, "0.1"), ProbeError),  # type: ignore[arg-type]
-    "nothing to pick by": (lambda db: db.pick(None, "0.1"), ProbeError),  # type: ignore[arg-type]
-    "epsilon 0": (lambda db: db.count(0), BudgetError),
-    "epsilon below 0": (lambda db: db.count(-1), BudgetError),
-    "no epsilon": (lambda db: db.count(math.nan), BudgetError),
-    "all epsilon": (lambda db: db.count(math.inf), BudgetError),
-    "a truth": (lambda db: db.count(True), BudgetError),
-    "a word": (lambda db: db.count("much"), BudgetError),
-    "an allotment of nothing": (lambda db: db.allot(0), BudgetError),
-    "a long fraction": (lambda db: db.count(Fraction(1, 3**4000)), JostleError),
-    "fewer than no numbers": (lambda db: db.below(10, -1), ProbeError),
-    "numbers below none": (lambda db: db.below(0, 1), NoiseError),
-    "an order of less than nothing": (lambda db: db.shuffled(-1), ProbeError),
-}
-
-
-@pytest.mark.parametrize("name", NOTHING_SPENT)
-def test_what_makes_no_sense_costs_nothing(name: str) -> None:
-    ask, kind = NOTHING_SPENT[name]
-    db = protected()
-    with pytest.raises(kind):
-        ask(db)
-
-    assert db.spent == 0
-    assert not db.charges
-    db.count(1)  # and all else can still be asked
 
 
 def test_a_refusal_is_in_the_trace_and_the_refused_question_is_not_answered() -> None:
@@ -224,15 +155,6 @@ def test_a_probe_shows_its_budget_and_nothing_else() -> None:
 
     assert repr(db) == str(db) == f"{db}" == "<Probe: epsilon 0.25 of 1 spent about rows under add_remove>"
     assert repr(db.parts("region")[0]) == "<Probe: epsilon 0 spent about rows under add_remove>"
-
-
-@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, pickle.dumps])
-def test_a_probe_is_not_duplicated(duplicate: Callable[[object], object]) -> None:
-    db = protected()
-    for thing in (db, db._key, [db]):
-        if duplicate is not copy.copy or thing != [db]:
-            with pytest.raises(ProbeError, match="not copied or pickled"):
-                duplicate(thing)
 
 
 def test_the_schema_of_a_probe_is_a_copy() -> None:

@@ -103,6 +103,7 @@ def kernels(kind: type, schema: Schema) -> Iterator[Any]:
             return
 
 
+@pytest.mark.representative("kind")
 @pytest.mark.parametrize("relation", get_args(Neighbours))
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: str(kind.__name__))
 def test_no_person_changes_a_kernel_by_more_than_so_many_rows(kind: type, relation: Neighbours) -> None:
@@ -221,6 +222,7 @@ def told(db: Any, what: str, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any,
     return list(found.values())
 
 
+@pytest.mark.representative("what")
 @pytest.mark.parametrize("relation", get_args(Neighbours))
 @pytest.mark.parametrize("what", ASKED)
 def test_all_answers_together_tell_no_more_of_a_person_than_is_charged(

@@ -8,11 +8,8 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from attrs import frozen
 from openings import schema
 
-from jostle.errors import ProbeError
-from jostle.privacy.score_lists import SCORES
 from jostle.privacy.scores import Fullest, pick_rate
 from jostle.tables.schema import Neighbours
 
@@ -80,19 +77,3 @@ def test_a_pick_loses_epsilon_and_no_more(epsilon: Fraction) -> None:
     assert loss("add_remove", twice) <= float(epsilon) + 1e-9
     assert loss("replace_one", once) <= float(epsilon) + 1e-9
     assert loss("replace_one", twice) > float(epsilon) * 1.05
-
-
-def test_rates_are_exact() -> None:
-    assert pick_rate(Fraction(1, 3), Fraction(2, 7), monotone=True) == Fraction(7, 6)
-    assert pick_rate(Fraction(1, 3), Fraction(2, 7), monotone=False) == Fraction(7, 12)
-
-
-def test_only_known_scores_may_look_at_tallies() -> None:
-    @frozen
-    class Own(Fullest):
-        """Gives away what it sees."""
-
-    SCORES.check(Fullest("region"))
-    with pytest.raises(ProbeError, match="Own is not a known score"):
-        SCORES.check(Own("region"))
-    assert Own not in SCORES

@@ -119,6 +119,7 @@ def worst_ratio(stopping: NumberOfRuns, first: Chances, second: Chances, scores:
     return max((mine + beyond) / theirs for mine, theirs in zip(one, other, strict=True))
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("eta", SHAPES, ids=str)
 @settings(max_examples=40, deadline=None)
 @given(mechanisms)
@@ -196,6 +197,7 @@ def test_no_string_of_bits_contradicts_the_distribution_of_the_number_of_runs(et
         assert found.brackets(runs, chance_of(stopping, runs), tolerance=Fraction(1, 10**12))
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("eta", SHAPES, ids=str)
 def test_the_number_of_runs_has_its_distribution(eta: Fraction) -> None:
     """5,000 seeded draws: a chi-square test of 1 to 9 runs, and more, with false alarms of 1e-6."""
@@ -206,13 +208,6 @@ def test_the_number_of_runs_has_its_distribution(eta: Fraction) -> None:
     found = np.array([drawn[runs] for runs in range(1, 11)])
 
     assert ((found - expected) ** 2 / expected).sum() < 45.1  # 9 degrees of freedom, 1e-6
-
-
-def test_a_geometric_number_of_runs() -> None:
-    stopping = NumberOfRuns(Fraction(1, 4), Fraction(1))
-    weights = [stopping.weight(runs) for runs in range(1, 9)]
-
-    assert [weight / weights[0] for weight in weights] == [Fraction(3, 4) ** runs for runs in range(8)]
 
 
 @pytest.mark.parametrize(
@@ -403,19 +398,6 @@ def test_handlers_of_choices_see_no_candidate() -> None:
 
     assert taken
     assert [each.label for each in recorder.lines] == ["Outside"]
-
-
-def test_numpy_calls_nobody_for_a_candidate() -> None:
-    called: list[object] = []
-
-    def does(db: Probe) -> Scored:
-        return Scored(float(np.log(np.zeros(1))[0]), db.count("1/10"))
-
-    with np.errstate(all="call", call=lambda *given: called.append(given)):
-        (answer, _) = room().select(Trial(does), Fraction(1), "try")
-
-    assert answer == -math.inf
-    assert not called
 
 
 def test_what_goes_wrong_with_a_candidate_is_kept_back() -> None:

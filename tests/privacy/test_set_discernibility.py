@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from tables_of_labels import schema_of, table_of
 
 import jostle
-from jostle.errors import JostleError, ProbeError
 from jostle.privacy.column_scores import GRID, SetDiscernibility
 from jostle.tables.pools import Layer
 from jostle.tables.schema import Neighbours, Schema
@@ -62,6 +61,7 @@ def tallied(score: SetDiscernibility, rows: Rows, schema: Schema) -> np.ndarray:
     return score.scores(np.concatenate(parts), schema)
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("relation", get_args(Neighbours))
 @pytest.mark.parametrize("price", [TENTH, Fraction(1)])
 def test_no_row_moves_two_sets_farther_apart_than_it_says(relation: Neighbours, price: Fraction) -> None:
@@ -132,31 +132,3 @@ def test_more_pairs_than_64_bits_hold_are_counted() -> None:
 
 def test_without_rows_no_set_is_better() -> None:
     assert tallied(score_of(SETS), [], SCHEMA).tolist() == [0] * len(SETS)
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        lambda: SetDiscernibility([], TENTH),
-        lambda: SetDiscernibility([Layer(("a0",), ((),))], TENTH),
-        lambda: SetDiscernibility([Layer()], TENTH),
-        lambda: SetDiscernibility([layer("a0", "a0")], TENTH),
-        lambda: SetDiscernibility([layer("label")], TENTH),
-        lambda: SetDiscernibility([layer("gone")], TENTH),
-        lambda: SetDiscernibility([layer("a0", groups=((0, 9),))], TENTH),
-        lambda: SetDiscernibility([Layer(("a0", "label"), ((), (0, 1, 1)))], TENTH),
-        lambda: SetDiscernibility([Layer(("a0", "label"), ((), ()), (("a1", (0,)),))], TENTH),
-        lambda: SetDiscernibility([Layer(("a0", "label"), ((), ()), (), "a0", (1, 2))], TENTH),
-        lambda: SetDiscernibility([layer("a0")], 2),
-        lambda: SetDiscernibility([layer("a0")], "-1/10"),
-    ],
-)
-def test_sets_that_do_not_fit_are_refused(wrong: object) -> None:
-    with pytest.raises(JostleError):
-        wrong().kernel(SCHEMA)  # type: ignore[operator]  # a function
-
-
-def test_a_schema_without_a_label_is_refused() -> None:
-    schema = Schema({"a0": jostle.Categorical(["x", "y"])})
-    with pytest.raises(ProbeError, match="no label"):
-        score_of(((0,),)).kernel(schema)

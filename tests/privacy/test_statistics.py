@@ -69,6 +69,7 @@ STATISTICS: dict[str, tuple[Callable[[Probe, Any], Any], Any]] = {
 }
 
 
+@pytest.mark.representative("name")
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace_one"])
 @pytest.mark.parametrize("name", STATISTICS)
 def test_with_next_to_no_noise_they_are_the_tables_own(name: str, neighbours: Neighbours) -> None:
@@ -84,6 +85,7 @@ def test_with_next_to_no_noise_they_are_the_tables_own(name: str, neighbours: Ne
     assert answer.scale <= 20
 
 
+@pytest.mark.representative("name")
 @pytest.mark.parametrize("name", [*STATISTICS, "histogram", "crosstab", "top_k"])
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace_one"])
 def test_they_cost_what_they_are_asked_with(name: str, neighbours: Neighbours) -> None:
@@ -117,24 +119,6 @@ def test_answers_compute_as_numbers() -> None:
     assert type(mean + 0) is float
 
 
-def test_tables_of_counts_compute_as_arrays() -> None:
-    db = probe()
-    regions = db.histogram("region", epsilon=SURE)
-    both = db.crosstab("region", "smokes", epsilon=SURE)
-    low, high = both.interval(0.9)
-
-    assert regions.tolist() == [3, 2, 5, 0]
-    assert regions.labels == (("north", "east", "south", "west"),)
-    assert both.tolist() == [[2, 1], [1, 1], [4, 1], [0, 0]]
-    assert low.tolist() == high.tolist() == both.value.tolist()
-    assert type(regions / regions.sum()) is type(both[:, 1]) is type(np.concatenate([regions, regions])) is np.ndarray
-    assert str(regions).splitlines()[2] == "south  5"
-    assert str(both).splitlines()[:2] == ["       no  yes", "north   2    1"]
-    assert pickle.loads(pickle.dumps(regions)).tolist() == regions.tolist()
-    with pytest.raises(JostleError, match="parts of an answer"):
-        both.T.interval()
-
-
 def test_the_commonest_come_with_their_counts() -> None:
     top = probe().top_k("region", 2, epsilon=SURE)
 
@@ -143,33 +127,6 @@ def test_the_commonest_come_with_their_counts() -> None:
     assert top.interval() == {"south": (5, 5), "north": (3, 3)}
     assert str(top) == "south  5\nnorth  3"
     assert isinstance(top, Measured)
-
-
-MISTAKES: dict[str, tuple[Callable[[Probe], object], str]] = {
-    "a mean of texts": (lambda db: db.mean("region", epsilon=1), "'region' is a column of categories"),
-    "a sum of no column": (lambda db: db.sum("height", epsilon=1), "there is no column 'height'"),
-    "a name that is none": (lambda db: db.mean(3, epsilon=1), "3 is not the name of a column"),  # type: ignore[arg-type]  # that is the mistake
-    "a share above 1": (lambda db: db.quantile("age", 50, epsilon=1), "the quantile 50 is asked for"),
-    "a share that is none": (lambda db: db.quantile("age", "half", epsilon=1), "share is 'half', not a number"),
-    "several quantiles at once": (lambda db: db.quantile("age", [0.1, 0.9], epsilon=1), "share is list, not a number"),  # type: ignore[arg-type]  # as above
-    "too many": (lambda db: db.top_k("region", 5, epsilon=1), "the 5 commonest values of 'region'"),
-    "none": (lambda db: db.top_k("region", 0, epsilon=1), "the 0 commonest values of 'region'"),
-    "a level in percent": (lambda db: db.count(1).interval(95), "the level of an interval is 95"),
-    "a level that is no number": (lambda db: db.count(1).interval("95%"), "the level of an interval is '95%'"),  # type: ignore[arg-type]  # as above
-    "a population's sum": (lambda db: db.sum("age", epsilon=1).interval(population=True), "a population's sum"),
-    "too much": (lambda db: db.variance("age", epsilon=20), "asks for epsilon 20"),
-}
-
-
-@pytest.mark.parametrize("name", MISTAKES)
-def test_mistakes_are_sentences_and_cost_nothing(name: str) -> None:
-    mistake, said = MISTAKES[name]
-    db = probe(epsilon=9)
-    with pytest.raises(JostleError) as refusal:
-        mistake(db)
-
-    assert said in refusal.value.title
-    assert db.spent in {0, 1}
 
 
 # The score that quantiles are picked by
@@ -365,15 +322,6 @@ def test_bounds_on_samples_hold_for_coins(mean: float) -> None:
         assert wrong <= miss
         apart = rank_apart(mean, rows, miss, upward=upward)
         assert sum(c for up, c in enumerate(chances) if (up / rows > apart) == upward and up / rows != apart) <= miss
-
-
-def test_a_table_without_rows_has_answers_too() -> None:
-    db = jostle.rehearse(Table.from_frame(PEOPLE[:0], people()), epsilon=100, seed=2)
-    for ask, _ in STATISTICS.values():
-        answer = ask(db, 1)
-        low, high = answer.interval()
-        assert low <= high
-        assert math.isfinite(answer.scale)
 
 
 @pytest.mark.parametrize("weights", [[1], [1, 0.2], [0.5] * 20, [0.9] * 3 + [0.1] * 12])

@@ -66,6 +66,7 @@ def test_a_vault_in_which_something_was_changed_is_refused_or_gives_what_was_lef
             spend(path)
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("slip", SLIPS)
 def test_a_vault_that_is_changed_while_it_is_open_gives_no_more_than_was_left(slip: str, path: Path) -> None:
     vault = FileVault(path)
@@ -106,6 +107,7 @@ def test_a_raised_promise_and_all_that_was_spent_agree(path: Path) -> None:
     assert sum(each.epsilon for each in FileVault(path).statement().reservations) == 2
 
 
+@pytest.mark.slow
 def test_any_byte_may_be_lost(path: Path) -> None:
     """Every 17th byte of the file is set to nothing, one at a time, and to all ones."""
     whole = path.read_bytes()

@@ -218,13 +218,6 @@ def test_a_promise_is_raised_with_a_reason_that_stays_in_the_vault(path: Path) -
     assert later.moment >= made.moment
 
 
-def test_there_is_nothing_to_raise_where_there_is_no_vault(path: Path) -> None:
-    with pytest.raises(VaultError, match="there is no vault") as refusal:
-        FileVault(path).raise_promise(Fraction(2), "more")
-    assert "jostle vault create" in (refusal.value.fix or "")
-    assert not path.exists()
-
-
 def test_a_copy_is_whole_while_others_spend_and_an_older_one_put_back_is_noticed(path: Path) -> None:
     vault = FileVault(path)
     payer = vault.open(Fraction(1), TableFacts(("a",)))
@@ -241,21 +234,6 @@ def test_a_copy_is_whole_while_others_spend_and_an_older_one_put_back_is_noticed
     shutil.copy(copy, path)
     with pytest.raises(VaultError, match="less was spent"):
         payer.pay(TENTH, "again")
-
-
-def test_a_copy_is_not_written_over_anything(tmp_path: Path, path: Path) -> None:
-    vault = FileVault(path)
-    vault.open(Fraction(1), TableFacts(("a",)))
-    (tmp_path / "thesis.txt").write_text("mine")
-    for place in (tmp_path / "thesis.txt", path, tmp_path, tmp_path / "absent" / "copy.vault"):
-        with pytest.raises(VaultError):
-            vault.backup(place)
-    with pytest.raises(VaultError, match="no vault"):
-        FileVault(tmp_path / "absent.vault").backup(tmp_path / "copy.vault")
-
-    assert (tmp_path / "thesis.txt").read_text() == "mine"
-    assert {each.name for each in tmp_path.iterdir()} == {"thesis.txt", "people.vault"}
-    assert vault.account().left == 1
 
 
 def test_the_vault_of_a_data_file_is_beside_it_under_any_name_of_the_file(tmp_path: Path) -> None:

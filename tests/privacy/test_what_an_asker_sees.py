@@ -577,6 +577,7 @@ def test_all_that_is_registered_has_a_case() -> None:
     assert set(TASKS) <= set(TABLES)
 
 
+@pytest.mark.representative("method")
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("pair", PEOPLE)
 @pytest.mark.parametrize("method", METHODS)
@@ -593,6 +594,7 @@ OF_PERSONS: dict[str, tuple[list[Any], list[Any]]] = {
 }
 
 
+@pytest.mark.representative("method")
 @pytest.mark.parametrize("pair", OF_PERSONS)
 @pytest.mark.parametrize(
     "method", ["count", "persons", "beyond", "hand", "mean", "refine", "parts", "portions", "known"]
@@ -613,6 +615,7 @@ def test_the_tables_do_differ(pair: str) -> None:
     assert moved
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_file(tmp_path: Path, stream: bool) -> None:
     for place, (pair, rows) in enumerate(PEOPLE.items()):
@@ -656,21 +659,23 @@ def of_option(option: Any) -> Callable[[Table, Trace], Any]:
 
 
 @pytest.mark.parametrize("name", [name for name in options.names() if options.get(name).private])
-def test_an_option(name: str) -> None:
+@pytest.mark.parametrize("all_of_it", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["one pair", "all"])
+def test_an_option(name: str, all_of_it: bool) -> None:
     option = options.get(name)
     tables, pairs = TABLES[option.task.name]
     moved = []
-    for pair in pairs:
+    for pair in pairs if all_of_it else pairs[-1:]:
         for relation in RELATIONS:
             one, other = tables(pair, relation)
             if option.refuses(one.schema) is None:
                 moved.append(same(pair, of_option(option), one, other)[1])
     assert any(moved)
-    for place, other_option in enumerate(variants(option)):
+    for place, other_option in enumerate(variants(option) if all_of_it else ()):
         one, other = tables(pairs[place % len(pairs)], RELATIONS[place % 2])
         same(other_option.name, of_option(other_option), one, other)
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize(
     "name", ["NaiveBayes", "BayesTree", "PooledTree", "RefinedTree", "ThresholdedHistogram", "PrivPfC", "PriROC"]
 )
@@ -684,6 +689,7 @@ def test_a_figure(name: str) -> None:
     assert len(one.answer[1]) > 10
 
 
+@pytest.mark.slow
 def test_all_kinds_of_models_are_answers_of_some_option() -> None:
     """So each kind was asked for all that it can be asked for."""
     table, _ = people("a row dropped")
@@ -720,6 +726,7 @@ def test_metafeatures(task: str) -> None:
             same(pair, run, *tables(pair, relation))
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("pair", PEOPLE)
 def test_a_private_selection(pair: str) -> None:
     among = [kind() for kind in sorted(CANDIDATES, key=lambda kind: kind.__name__)]
@@ -952,6 +959,7 @@ def test_a_program_that_asks_about_no_table_is_as_it_is_said_to_be(name: str) ->
     assert not questions(loaded(read_source(PROGRAMS / f"{name}.jst"), say=None))
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("path", ASKING, ids=lambda path: path.stem)
 def test_a_program(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "load_source", loaded)

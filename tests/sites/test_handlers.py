@@ -137,43 +137,6 @@ def test_an_error_of_the_programs_own_is_not_hidden_by_what_a_handler_misses() -
     assert program() == AS_IT_IS
 
 
-MISTAKES: list[tuple[Callable[[], object], str]] = [
-    (lambda: choose("L", among=()), "choice L is not among different names"),
-    (lambda: choose("L", among=("a", "a")), "choice L is not among different names"),
-    (lambda: choose("L", among=(1, 2)), "choice L is not among different names"),  # type: ignore[arg-type]  # on purpose
-    (ask("L", n=float("nan")), "choice L is informed by 'n', which is not finite"),
-    (ask("L", n="many"), "choice L is informed by 'n', which is str, not a number"),
-    (ask("L", n=object()), "choice L is informed by 'n', which is object, not a number"),
-    (lambda: choose_each("L", among=SIZES, informed_by={"n": [1, 2], "d": [1]}), "arrays of different lengths"),
-    (lambda: choose_each("L", among=SIZES, informed_by={"n": [1, 2]}, count=3), "arrays of different lengths"),
-    (lambda: choose_each("L", among=SIZES, informed_by={"n": 3}), "does not say how many sites"),
-    (lambda: choose("L", among=SIZES, informed_by={"n": [1, 2]}), "arrays of different lengths"),
-    (lambda: choose("L", among=SIZES, policy=Always("huge")), "choice L has no alternative 'huge'"),
-]
-
-
-@pytest.mark.parametrize(("run", "sentence"), MISTAKES)
-def test_mistakes_are_sentences(run: Callable[[], object], sentence: str) -> None:
-    with pytest.raises(ChoiceError, match=sentence):
-        run()
-
-
-class Wrong:
-    """Answers anything with what it was given."""
-
-    def __init__(self, *decision: Any) -> None:
-        self.decision = decision
-
-    def decide(self, choice: Choice) -> Decision:
-        return Decision(*self.decision)
-
-
-@pytest.mark.parametrize("answer", [([0, 1],), ([2],), ([-1],), ([0], "", [[1.0]]), ([0], "", [[1.0, 2.0]], [[1.0]])])
-def test_a_policy_that_answers_something_else_is_refused(answer: tuple[Any, ...]) -> None:
-    with pytest.raises(ChoiceError, match="choice L was answered with"):
-        choose("L", among=SIZES, policy=Wrong(*answer))
-
-
 def test_a_label_stands_for_one_choice() -> None:
     with record():
         ask("L")()
@@ -255,6 +218,7 @@ def test_a_program_costs_its_dearest_way() -> None:
     assert price(lambda: Fraction(1, 3)).runs == 1
 
 
+@pytest.mark.slow
 def test_too_many_ways_are_refused_in_words() -> None:
     with pytest.raises(ChoiceError, match="ways through choice Rule"):
         price(lambda: Fraction(sum(choose_each("Rule", among=RULES, informed_by={}, count=40))))

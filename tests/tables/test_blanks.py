@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 from some_tables import tally
 
 import jostle
-from jostle import Categorical, Dates, Numeric, Schema, Table
+from jostle import Categorical, Numeric, Schema, Table
 from jostle.options.models.kinds import BayesTreeModel, TreeModel
 from jostle.privacy.column_scores import SetDiscernibility
 from jostle.privacy.expressions import cells, rows, sensitivity, total
@@ -303,53 +301,6 @@ def test_what_a_row_changes_of_a_total_is_not_the_same_for_all_rows() -> None:
 
 
 # Ways in
-
-WAYS = Schema(
-    {
-        "a": Categorical(["x", "1"]),
-        "b": Numeric(0, 8, bins=4),
-        "c": Categorical(range(256), outside="other"),
-        "d": Dates("2024-01-01", "2024-12-31", outside="blank"),
-        "label": Categorical(["no", "yes"]),
-    },
-    label="label",
-)
-ROWS = {
-    "a": ["x", None, "z", "1"] * 9,
-    "b": [0.5, None, 9.0] * 12,
-    "c": [0, 255, 256, None] * 9,
-    "d": ["2024-02-03", "2023-01-01", None] * 12,
-    "label": ["no", "yes", None, "perhaps"] * 9,
-}
-
-
-def test_the_same_integers_by_every_way_in(tmp_path: Path) -> None:
-    frame = pd.DataFrame({name: pd.Series(column, dtype=object) for name, column in ROWS.items()})
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    pl.DataFrame(ROWS).write_parquet(tmp_path / "t.parquet", row_group_size=5)
-    tables = [
-        Table.from_frame(frame, WAYS),
-        Table.from_frame(pl.DataFrame(ROWS), WAYS),
-        Table.from_frame(frame.iloc[::-1], WAYS),
-        Table.from_features(frame.drop(columns="label"), frame["label"], WAYS),
-        *(Table.read(path, WAYS, stream=stream) for path in tmp_path.iterdir() for stream in (False, True)),
-    ]
-    kernels = [RowHashes(), Counts((("a",), ("b", "c"), ("d",), ("label", "a"))), NumberSum("b"), Ranks("d", [0, 40])]
-
-    for kernel in kernels:
-        told = [tally(table, kernel) for table in tables]
-        assert told == [told[0]] * len(told)
-    assert tally(tables[0], Counts((("a",), ("label",), ()))) == [9, 9, 9, 9, 36]
-
-
-def test_partitions_give_the_same_integers() -> None:
-    dask = pytest.importorskip("dask.dataframe")
-    frame = pd.DataFrame({name: pd.Series(column, dtype=object) for name, column in ROWS.items()})
-    whole, cut = Table.from_frame(frame, WAYS), Table.from_frame(dask.from_pandas(frame, npartitions=3), WAYS)
-
-    for kernel in (RowHashes(), Counts((("a", "b"), ("label",))), Moments("b", 1, 100)):
-        assert tally(cut, kernel) == tally(whole, kernel)
-    assert whole.notes == cut.notes
 
 
 # Models

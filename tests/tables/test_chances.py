@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import pairwise
 from math import inf, log, log1p
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,7 +11,6 @@ import pytest
 
 import jostle
 from jostle import Categorical, Chances, Schema, Table
-from jostle.errors import SchemaError
 from jostle.tasks.evaluation.instances import area_between, true_curve
 
 
@@ -30,21 +28,6 @@ def test_cuts_are_even_in_log_odds_and_alike_at_both_ends(bins: int) -> None:
     assert cuts[-2] == pytest.approx(1 - cuts[1], abs=1e-15)
     assert len(cuts) - 1 <= bins
     assert len(cuts) - 1 > 0.9 * bins
-
-
-@pytest.mark.parametrize("bins", [0, 1, -3, 2.5, True, "many", 2**21])
-def test_a_number_of_bins_that_makes_no_sense_is_refused(bins: object) -> None:
-    with pytest.raises(SchemaError, match="bins"):
-        Chances(bins=bins)  # type: ignore[arg-type]  # that is the mistake
-
-
-def test_a_file_of_a_schema_names_them(tmp_path: Path) -> None:
-    path = tmp_path / "schema.toml"
-    path.write_text('[columns.score]\nkind = "chances"\nbins = 64\n')
-    schema = Schema.read(path)
-    assert schema["score"] == Chances(bins=64)
-    schema.write(tmp_path / "again.toml")
-    assert Schema.read(tmp_path / "again.toml") == schema
 
 
 def test_a_curve_tells_scores_apart_that_bins_of_equal_width_put_together() -> None:

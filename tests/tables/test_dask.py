@@ -81,11 +81,6 @@ def test_a_frame_is_recognised_in_parts() -> None:
     assert parts.raw == again.raw
 
 
-def test_columns_that_cannot_be_read_are_refused_at_once() -> None:
-    with pytest.raises(TableError, match="the frame has no column 'colour'"):
-        Table.from_frame(partitioned(some_frame()), SMALL)
-
-
 def fails(frame: pd.DataFrame) -> pd.DataFrame:
     if len(frame):
         raise ValueError(f"secret {frame}")
@@ -137,13 +132,6 @@ def test_a_row_that_gives_its_part_other_types_changes_no_other(junk: str) -> No
         for name in DATED.names:
             told = [tally(table, Counts.of(name)) for table in (whole, alone, with_junk)]
             assert [a + b for a, b in zip(told[0], told[1], strict=True)] == told[2]
-
-
-def test_categories_that_dask_does_not_know() -> None:
-    frame = partitioned(some_frame().assign(c=lambda frame: frame["c"].fillna(0).astype(int)))
-    known = frame.assign(a=frame["a"].astype("category"), c=frame["c"].astype("category"))
-
-    assert tally(Table.from_frame(known, SCHEMA), KERNELS[0]) == tally(Table.from_frame(frame, SCHEMA), KERNELS[0])
 
 
 def moving(rows: Any, change: str) -> Any:

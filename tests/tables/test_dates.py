@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -17,8 +16,8 @@ from hypothesis import strategies as st
 from some_tables import tally
 
 import jostle
-from jostle import Dates, Identifier, Numeric, Schema, Table
-from jostle.errors import JostleError, SchemaError
+from jostle import Dates, Identifier, Schema, Table
+from jostle.errors import JostleError
 from jostle.tables.kernels import Counts
 from jostle.tables.number_kernels import Ranks
 
@@ -65,18 +64,6 @@ def test_a_moment_belongs_to_the_unit_that_it_lies_in(moment: dt.datetime, unit:
     assert tally(table, Ranks("when", list(range(column.grain.span + 1)))).index(1) == place
     if 0 < place < column.grain.span:
         assert column.moment(place) <= moment < column.moment(place + 1)
-
-
-def test_ends_may_be_moments_of_any_library() -> None:
-    kinds: tuple[Callable[[str], Any], ...] = (str, dt.date.fromisoformat, pd.Timestamp, np.datetime64)
-    columns = {Dates(kind("2024-01-01"), kind("2024-03-01")) for kind in kinds}
-    assert columns == {Dates("2024-01-01", "2024-03-01")}
-
-
-def test_a_zone_is_brought_to_greenwich() -> None:
-    assert Dates("2024-01-30T02:00+02:00", "2024-02-02") == Dates("2024-01-30", dt.date(2024, 2, 2))
-    table = Table.from_frame(pd.DataFrame({"when": ["2024-01-30T23:00-02:00"], "who": [1]}), SCHEMA)
-    assert steps(table) == [0, 1, 0, 0]
 
 
 @pytest.mark.parametrize("cell", ["", "soon", "2024-02-30", "5", 5, True, "24-01-30", "9999-99-99"])
@@ -148,26 +135,3 @@ def test_an_identifier_is_not_asked_about() -> None:
     assert db.spent == 0
     assert "who" not in SCHEMA
     assert SCHEMA.names == ("when",)
-
-
-MISTAKES: list[tuple[Callable[[], object], str]] = [
-    (lambda: Dates("soon", "2024-01-01"), "start is 'soon', not a date"),
-    (lambda: Dates("2024-01-01", 2025), "end is 2025, not a date"),  # type: ignore[arg-type]  # that is the mistake
-    (lambda: Dates("2024-01-01", "2023-01-01"), "end is '2023-01-01', which is no day after start='2024-01-01'"),
-    (lambda: Dates("2024-01-01", "2024-01-05", unit="week"), "which is no week after"),
-    (lambda: Dates(pd.NaT, "2024-01-01"), "start is NaT, not a date"),
-    (lambda: Dates("2024-01-01", np.datetime64("NaT", "s")), "end is None, not a date"),
-    (lambda: Numeric(dt.date(2024, 1, 1), dt.date(2025, 1, 1)), r"not a finite number\n  fix: Dates\("),
-    (lambda: Dates("2024-01-01", "2025-01-01", unit="month"), "unit is 'month'"),
-    (lambda: Numeric(0, 1).moment(3), "these are numbers, not dates"),
-    (lambda: Numeric(0, 1, clock="day"), "clock is 'day'"),  # type: ignore[arg-type]  # as above
-    (lambda: Schema({"who": Identifier()}), "a schema has no columns"),
-    (lambda: Schema({"a": Numeric(0, 1)}, identifiers=("a",)), "the column 'a' is declared twice"),
-    (lambda: Schema({"a": Numeric(0, 1), "who": Identifier()}, label="who"), "the label 'who' is not a column"),
-]
-
-
-@pytest.mark.parametrize(("mistake", "title"), MISTAKES)
-def test_mistakes_are_sentences(mistake: Callable[[], object], title: str) -> None:
-    with pytest.raises(SchemaError, match=title):
-        mistake()

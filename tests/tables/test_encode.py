@@ -7,23 +7,20 @@ import math
 import re
 from bisect import bisect_right
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from some_tables import SMALL, SMALL_CODES, SMALL_ROWS, categoricals, columns, numerics, objects, said, values, words
+from some_tables import SMALL, categoricals, columns, numerics, objects, said, values, words
 
-from jostle import Categorical, Numeric, Schema
+from jostle import Categorical, Numeric
 from jostle.tables.block import Block
 from jostle.tables.columns import Column
 from jostle.tables.encode import encode_block, encode_column
-from jostle.tables.readers import read_batches
 from jostle.tables.values import EMPTY
 
 DROPPED = -1
@@ -264,10 +261,6 @@ def rows_of(block: Block) -> list[tuple[int, ...]]:
     return [tuple(int(block.columns[name][row]) for name in SMALL.names) for row in range(block.length)]
 
 
-def test_policies() -> None:
-    assert coded(SMALL_ROWS) == SMALL_CODES
-
-
 @pytest.mark.parametrize(
     ("outside", "missing", "told"),
     [
@@ -337,16 +330,6 @@ def test_times_are_the_same_in_any_unit() -> None:
     assert codes(pa.array(moments[:1]), column) == codes(list(moments[:1]), column) == [0]
 
 
-def test_dictionaries_may_have_gaps_on_both_sides() -> None:
-    column = Categorical(["a", "b"], outside="other", missing="value")
-    cells = pa.DictionaryArray.from_arrays(pa.array([0, 1, None, 2, 3]), pa.array(["b", None, "zz", ""]))
-
-    assert codes(cells, column) == [1, 3, 3, 2, 3]
-    assert codes(pa.DictionaryArray.from_arrays(pa.array([None], pa.int8()), pa.array([], pa.string())), column) == [3]
-    assert codes(pa.chunked_array([cells, cells[:1]]), column) == [1, 3, 3, 2, 3, 1]
-    assert codes(pa.chunked_array([], pa.string()), column) == []
-
-
 def test_run_lengths_and_extensions_are_looked_through() -> None:
     column = Categorical(["a", "7"], missing="value")
     runs = pa.RunEndEncodedArray.from_arrays(pa.array([2, 3, 4]), pa.array(["a", "7", None]))
@@ -369,22 +352,6 @@ def test_no_type_is_refused(kind: pa.DataType) -> None:
     assert codes(pa.nulls(1, kind), Numeric(0, 1, bins=1, missing="value")) == [1]
 
 
-def test_a_list_is_what_it_prints_as() -> None:
-    column = Categorical(["[1]", "{'a': 1}"], outside="other")
-
-    assert codes(pa.array([[1], [2]]), column) == codes([[1], [2]], column) == [0, 2]
-    assert codes(pa.array([{"a": 1}]), column) == [1]
-
-
-def test_codes_are_as_narrow_as_they_can_be() -> None:
-    sizes = {"a": 256, "b": 257, "c": 65537}
-    schema = Schema({name: Numeric(0, 1, bins=size, missing="drop") for name, size in sizes.items()})
-    block = encode_block({name: pa.array([1.0]) for name in schema}, schema, 1)
-
-    assert [block.columns[name].dtype for name in schema] == [np.uint8, np.uint16, np.uint32]
-    assert [int(block.columns[name][0]) for name in schema] == [255, 256, 65536]
-
-
 @given(st.lists(st.none() | st.integers(-3, 4)), categoricals())
 def test_a_place_beyond_the_values_is_an_empty_cell(places: list[int | None], column: Column) -> None:
     """As damaged files have them: an error would tell of a row, and place -1 is not the last value."""
@@ -393,16 +360,3 @@ def test_a_place_beyond_the_values_is_an_empty_cell(places: list[int | None], co
     there = [values[place] if place is not None and 0 <= place < len(values) else None for place in places]
 
     assert codes(cells, column) == codes(pa.array(there, pa.string()), column)
-
-
-def test_a_streamed_file_is_not_held(tmp_path: Path) -> None:
-    """Of what Arrow read of it, no more than some row groups."""
-    path, numbers = tmp_path / "rows.parquet", np.random.default_rng(1).random(1 << 16)
-    with pq.ParquetWriter(path, pa.schema([("x", pa.float64())]), compression="none") as writer:
-        for _ in range(64):
-            writer.write_table(pa.table({"x": numbers}))
-    before, most = pa.total_allocated_bytes(), 0
-    for _ in read_batches(path, ("x",)):
-        most = max(most, pa.total_allocated_bytes() - before)
-    assert path.stat().st_size > 64 * numbers.nbytes
-    assert most < path.stat().st_size // 8

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from itertools import combinations, product
 from typing import Any, get_args
 
@@ -21,7 +20,7 @@ from jostle import Categorical, Schema, Table
 from jostle.errors import JostleError, SchemaError, TableError
 from jostle.tables.block import code_type
 from jostle.tables.columns import Numeric
-from jostle.tables.engines import MemorySource, ReadBy, ViewSource
+from jostle.tables.engines import MemorySource
 from jostle.tables.feature_kernels import ONES_AT_ONCE, FeatureSums, feature_count, feature_list, most_ones
 from jostle.tables.features import FEW_COLUMNS, Bits, SparseFeatures, words_of
 from jostle.tables.kernels import Counts
@@ -70,21 +69,6 @@ def test_a_number_is_its_bin_and_an_empty_cell_that_is_a_value_a_feature_too() -
     assert [feature.name for feature in feature_list(schema)] == ["age=[0, 10)", "age=[10, 20]", "age=(missing)"]
 
 
-def test_what_the_features_of_a_column_are_called_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of thousands of bins it takes milliseconds, and took as long for each of them."""
-    made: list[Numeric] = []
-    labels: Any = Numeric.labels
-
-    def noted(column: Numeric) -> Any:
-        made.append(column)
-        return labels.fget(column)
-
-    monkeypatch.setattr(Numeric, "labels", property(noted))
-    schema = Schema({"age": Numeric(0, 100, bins=50), "label": Categorical(["a"])}, label="label")
-    assert len(feature_list(schema)) == 50
-    assert len(made) == 1
-
-
 WEIGHTS = [((1, 1),), ((1, -1),), ((1, 0), (0, 1)), ((2, 0), (-1, 3), (0, 0))]
 kernels = st.builds(
     FeatureSums,
@@ -112,16 +96,6 @@ def test_sums_are_those_over_records_that_have_the_feature(rows: list[tuple[Row,
         told += times * np.array(found)
     assert tally(table_of([row for row, _ in rows], [times for _, times in rows]), kernel) == told.tolist()
     assert tally(table_of([row for row, times in rows for _ in range(times)]), kernel) == told.tolist()
-
-
-@given(kernels)
-@settings(max_examples=30)
-def test_no_record_moves_the_sums_further_than_they_say(kernel: FeatureSums) -> None:
-    """One that enters, leaves, or becomes another: all of them."""
-    added = np.array([tally(table_of([row]), kernel) for row in EVERY_ROW])
-    assert np.abs(added).sum(axis=1).max() <= kernel.bound(SCHEMA)
-    assert np.abs(added[:, None] - added[None, :]).sum(axis=2).max() <= kernel.replaced(SCHEMA)
-    assert np.abs(added).sum(axis=1).max() <= kernel.replaced(SCHEMA)
 
 
 @pytest.mark.parametrize("most", [1, 2, 5, 100])
@@ -229,13 +203,6 @@ def test_texts_are_read_the_same_way_from_everywhere(way: str, tmp_path: Any) ->
     assert tally(table, BY_CLASS) == [4, 0, 0, 0, 3, 1, 2, 1]
 
 
-def test_a_dask_frame_gives_the_same_sums() -> None:
-    dask_frame = pytest.importorskip("dask.dataframe")
-    frame = pd.DataFrame({"text": ["win", "you", "free win", ""] * 5, "label": ["ham", "spam"] * 10})
-    whole = tally(Table.from_frame(frame, WORDS_ONLY), BY_CLASS)
-    assert tally(Table.from_frame(dask_frame.from_pandas(frame, npartitions=3), WORDS_ONLY), BY_CLASS) == whole
-
-
 def test_words_in_buckets_need_no_vocabulary() -> None:
     features = SparseFeatures("text", buckets=8)
     bits = features.bits_of(["win a prize", "win win", None])
@@ -252,12 +219,6 @@ def test_a_vocabulary_is_read_off_public_texts_and_not_off_the_private_ones() ->
         jostle.protect(Table.from_frame(frame, schema), epsilon=1)
     other = pd.DataFrame({"text": ["win free", "win you", "you"], "label": ["spam", "ham", "ham"]})
     assert jostle.protect(Table.from_frame(other, schema), epsilon=1).spent == 0
-
-
-def test_a_schema_with_features_is_written_and_read() -> None:
-    assert Schema.from_toml(SCHEMA.to_toml()) == SCHEMA
-    hashed = Schema({"label": Categorical(["a"])}, features=SparseFeatures("t", buckets=4))
-    assert Schema.from_toml(hashed.to_toml()) == hashed
 
 
 # Features as columns
@@ -296,14 +257,6 @@ def test_a_probe_on_some_columns_knows_these_and_the_label(relation: Neighbours)
         db.only("text=nothing")
 
 
-def test_what_is_spent_on_some_columns_is_spent() -> None:
-    db = jostle.protect(table_of(EVERY_ROW[:7]), epsilon=1)
-    few = db.only("three")
-    few.count("0.4")
-    assert (db.spent, few.left) == (few.spent, db.left)
-    assert float(db.spent) == 0.4
-
-
 def test_of_a_part_with_some_columns_the_number_of_rows_stays_unknown() -> None:
     schema = jostle.Schema(
         {"a": Categorical(["x", "y"]), "label": Categorical(["n", "y"])},
@@ -327,75 +280,7 @@ def test_equal_columns_with_other_words_are_other_rows() -> None:
     assert jostle.protect(Table.from_frame(others, WORDS_ONLY), epsilon=1).left == 1
 
 
-def test_narrowed_rows_are_the_same_data() -> None:
-    source = table_of(EVERY_ROW)._source
-    assert ViewSource(SCHEMA, source, ReadBy(SCHEMA)).identity == source.identity
-
-
 # What is refused
-
-
-def _matrix(rows: int = 2, columns: int = 3) -> Any:
-    return sparse.csr_array(np.eye(rows, columns))
-
-
-MISTAKES: list[tuple[Callable[[], object], str]] = [
-    (lambda: SparseFeatures("text"), "either a public vocabulary or a number of buckets"),
-    (lambda: SparseFeatures("text", words=["a"], buckets=4), "either a public vocabulary or a number of buckets"),
-    (lambda: SparseFeatures("text", words=["free"]), "one feature is declared(.|\n)*declare more words"),
-    (lambda: SparseFeatures("text", buckets=1), "one feature is declared(.|\n)*a larger number of buckets"),
-    (lambda: SparseFeatures("text", buckets=2**23), "buckets is 8388608"),
-    (lambda: SparseFeatures("text", words="free"), "not a list of words"),
-    (
-        lambda: SparseFeatures("text", words=["free", "free"]),
-        "the word 'free' is declared twice\n  fix: declare it once",
-    ),
-    (lambda: SparseFeatures("text", words=["free", 3]), "3 is not a word"),  # type: ignore[list-item]
-    (
-        lambda: Schema({"a": Categorical(["x"])}, features=SparseFeatures("a", buckets=4)),
-        "both as a column and as texts",
-    ),
-    (
-        lambda: Schema({"t=x": Categorical(["x"])}, features=SparseFeatures("t", words=["x", "y"])),
-        "a feature and a column are both called 't=x'",
-    ),
-    (lambda: Schema({"a": Categorical(["x"])}, features=3), "features is 3"),  # type: ignore[arg-type]
-    (
-        lambda: Schema.from_toml("[features]\n[columns.a]\nkind='categorical'\nvalues=['x']"),
-        "features. is not complete",
-    ),
-    (lambda: Table.from_matrix(np.eye(2), pa.table({"label": ["ham"] * 2}), WORDS_ONLY), "not a sparse matrix"),
-    (
-        lambda: Table.from_matrix(_matrix(2, 4), pa.table({"label": ["ham"] * 2}), WORDS_ONLY),
-        "the matrix has 4 columns",
-    ),
-    (lambda: Table.from_matrix(_matrix(), pa.table({"label": ["ham"]}), WORDS_ONLY), "different numbers of rows"),
-    (lambda: Table.from_frame(pa.table({"label": ["ham"]}), WORDS_ONLY), "no column 'text'"),
-    (lambda: FeatureSums(((1,),), 1).cells(SCHEMA), "not those of 2 classes"),
-    (lambda: FeatureSums(((1, 1),), 0), "most is 0"),
-    (lambda: FeatureSums(((1, 10**6),), 1), "weights is 1000000"),
-    (lambda: FeatureSums(((1, 1),), 1, among=[7]).cells(SCHEMA), "different numbers from 0 to 6"),
-    (lambda: FeatureSums(((1, 1),), 1, among=[1, 1]).cells(SCHEMA), "different numbers from 0 to 6"),
-    (lambda: FeatureSums((), 1).cells(SCHEMA), "no cells"),
-    (
-        lambda: Schema.infer_public(pd.DataFrame({"a": ["x"]}), texts="text"),
-        "no column 'text' of texts",
-    ),
-    *(
-        (
-            lambda words=words: Schema.infer_public(pd.DataFrame({"t": ["a b"]}), texts="t", words=words),
-            f"words is {words!r}",
-        )
-        for words in (1, -3, 2.5)
-    ),
-    (lambda: Schema.infer_public(pd.DataFrame({"t": ["free", "", "free"]}), texts="t"), "fewer than two words"),
-]
-
-
-@pytest.mark.parametrize(("mistake", "said"), MISTAKES)
-def test_what_cannot_be_is_refused_with_a_sentence(mistake: Callable[[], object], said: str) -> None:
-    with pytest.raises((SchemaError, TableError), match=said):
-        mistake()
 
 
 def test_counts_of_how_many_rows_have_which_words() -> None:

@@ -92,12 +92,3 @@ def test_a_piece_that_a_cluster_reads_again_is_of_the_same_file(
 
     with pytest.raises(JostleError, match="a worker could not tally its part"):
         tally(table, Counts.of("a"))
-
-
-def test_a_file_that_was_opened_again_is_read_as_it_is(tmp_path: Path) -> None:
-    written(BEFORE, tmp_path / "t.csv", later=0)
-    Table.read(tmp_path / "t.csv", SCHEMA, stream=True)
-    written(AFTER, tmp_path / "t.csv", later=1)
-
-    table = Table.read(tmp_path / "t.csv", SCHEMA, stream=True)
-    assert tally(table, Counts.of("a")) == [50, 50]

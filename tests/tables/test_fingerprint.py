@@ -8,16 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from some_tables import SMALL, small_frame, source_of
+from some_tables import source_of
 
 from jostle import Categorical, Numeric, Schema, Table
 from jostle.tables.block import Block
-from jostle.tables.engines import MemorySource
 from jostle.tables.hashes import Fingerprint, RowHashes, fingerprint
-from jostle.tables.kernels import BLOCK_ROWS
 
 SCHEMA = Schema({"a": Categorical(range(3)), "b": Numeric(0, 3, bins=3)})
 Rows = list[tuple[int, int]]
@@ -44,17 +41,6 @@ def test_other_rows_have_another_mark(rows: Rows, others: Rows) -> None:
     same = sorted(rows) == sorted(others)
 
     assert (marks(frame_of(rows)).rows == marks(frame_of(others)).rows) == same
-
-
-def test_any_way_in_gives_the_same_mark_of_rows(tmp_path: Path) -> None:
-    frame = small_frame()
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    frame.to_csv(tmp_path / "t.tsv.gz", index=False, sep="\t")
-    frame.to_parquet(tmp_path / "t.parquet", row_group_size=2)
-    tables = [Table.from_frame(given, SMALL) for given in (frame, pl.from_pandas(frame), frame[::-1])]
-    tables += [Table.read(path, SMALL, stream=stream) for path in tmp_path.iterdir() for stream in (False, True)]
-
-    assert len({fingerprint(source_of(table)).rows for table in tables}) == 1
 
 
 def test_a_grid_has_the_mark_of_its_records() -> None:
@@ -117,23 +103,6 @@ def test_objects_of_other_types_or_places_have_another_mark() -> None:
     )  # text and bytes say the same, and 1, 1.0 and True
 
 
-def test_grids_are_recognised_whatever_their_type() -> None:
-    whole, real = Table.from_grid([1, 2, 0]), Table.from_grid([1.0, 2.0, 0.0])
-    longer = Table.from_grid([1, 2, 0, 0])
-
-    assert source_of(whole).identity == source_of(real).identity != source_of(longer).identity
-
-
-def test_sums_wrap_round_in_long_tables() -> None:
-    """Row hashes use all 64 bits, so sums of them overflow, silently, in any order of blocks."""
-    rows = np.arange(5 * BLOCK_ROWS) % 3
-    codes = {"a": rows.astype(np.uint8), "b": rows.astype(np.uint8)}
-    forth = MemorySource(SCHEMA, codes, len(rows))
-    back = MemorySource(SCHEMA, {name: values[::-1] for name, values in codes.items()}, len(rows))
-
-    assert fingerprint(forth).rows == fingerprint(back).rows
-
-
 def test_tables_without_a_row_left_are_known_by_their_data_alone() -> None:
     """All of them are read as the same rows, none: that must not make one table of them."""
     labelled = Schema({"a": Categorical(range(3)), "ill": Categorical(["no", "yes"])}, label="ill")
@@ -150,11 +119,6 @@ def test_marks_are_useless_without_the_salt() -> None:
     assert found.salted(b"one") & found.salted(b"one") == found.salted(b"one")
     assert not found.salted(b"one") & found.salted(b"two")
     assert found.raw.hex() not in repr(found)
-
-
-def test_row_hashes_have_no_bound() -> None:
-    with pytest.raises(TypeError, match="row hashes are not released"):
-        RowHashes().bound(SCHEMA)
 
 
 def test_a_row_that_stands_for_several_counts_so_often() -> None:

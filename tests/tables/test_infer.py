@@ -18,7 +18,7 @@ from some_tables import SMALL, letters, small_frame, source_of, tally
 
 import jostle
 from jostle import Categorical, Dates, Numeric, Schema, Table
-from jostle.errors import JostleError, SchemaError
+from jostle.errors import SchemaError
 from jostle.tables.kernels import Counts
 
 
@@ -64,13 +64,6 @@ def test_one_word_among_numbers_makes_categories() -> None:
     assert column([*range(12), "x"]) == Categorical([*map(str, range(12)), "x"])
 
 
-def test_infinities_do_not_bound() -> None:
-    assert column([*range(20), float("inf")]) == Numeric(0, 19)
-    assert column(
-        [f"{word}{zeros}" for word in ("inf", "-inf") for zeros in (" ", "  ", "   ", "    ", "     ", "      ")]
-    )
-
-
 def test_many_ways_to_write_one_number_are_no_interval() -> None:
     assert column([f"1.{'0' * zeros}" for zeros in range(12)]) == Categorical(["1."])
 
@@ -112,14 +105,6 @@ def test_codes_of_more_values_than_are_listed_are_left_out(tmp_path: Path) -> No
         assert infer(tmp_path / "t.csv").names == ("b",)
 
 
-def test_values_that_are_the_same_are_declared_once() -> None:
-    assert column(["1", "1.0", "01", "x", "true", "2024-01-02", "2024-01-02 00:00"]) == Categorical(
-        ["01", "2024-01-02", "x"]
-    )
-    with pytest.warns(UserWarning, match=r"numbers of 2\*\*53 or more in 'a' are not declared"):
-        assert column([2**60, "x"]) == Categorical(["x"], outside="other")
-
-
 def test_texts_that_tell_all_rows_apart_are_no_label() -> None:
     frame = pd.DataFrame({"name": [f"n{row}" for row in range(1001)], "b": ["x"] * 1001})
 
@@ -140,10 +125,6 @@ def test_texts_that_tell_all_rows_apart_are_no_label() -> None:
 )
 def test_columns_of_other_types(values: Any, texts: tuple[str, ...]) -> None:
     assert column(values) == Categorical(texts)
-
-
-def test_names_that_jostle_uses_are_not_declared() -> None:
-    assert column(["(other)", "(missing)", "a"]) == Categorical(["a"])
 
 
 cells = st.one_of(st.none(), st.integers(-20, 20), st.floats(), st.text(letters, max_size=3), st.booleans())
@@ -185,45 +166,6 @@ def test_a_probe_is_not_read() -> None:
             SchemaError, match=f"a schema is not read off a {type(private).__name__}, which may be priv"
         ):
             infer(private)
-
-
-@pytest.mark.parametrize(
-    ("make", "told"),
-    [
-        (lambda: infer(small_frame()[:0]), "there are no rows to read a schema off"),
-        (lambda: infer(small_frame(), label="Ill"), "the label 'Ill' is not a column"),
-        (
-            lambda: infer(pd.DataFrame({"a": range(20)}), bins=0),
-            "bins is 0, but must be a whole number from 1 to 2**30",
-        ),
-        (lambda: infer(3), "int is not a dataframe that can be read"),
-        (lambda: infer("none.csv"), "there is no file none.csv"),
-        (
-            lambda: infer(pl.DataFrame({"a": [[1]]})),
-            "the cells of column 'a' are large_list<item: int64>, not single values",
-        ),
-    ],
-)
-def test_mistakes(make: Any, told: str) -> None:
-    with pytest.raises(JostleError) as refusal:
-        make()
-
-    assert refusal.value.title == told
-
-
-def test_files_that_give_no_schema(tmp_path: Path) -> None:
-    (tmp_path / "header.csv").write_text("a,b\n")
-    (tmp_path / "twice.csv").write_text("a,a\n1,2\n")
-    (tmp_path / "empty.csv").write_text("")
-
-    for name, told in (
-        ("header.csv", "there are no rows to read a schema off"),
-        ("empty.csv", "there are no rows to read a schema off"),
-        ("twice.csv", f"the file {tmp_path / 'twice.csv'} has two columns 'a'"),
-    ):
-        with pytest.raises(SchemaError) as refusal:
-            infer(tmp_path / name)
-        assert refusal.value.title == told
 
 
 def test_dates_are_dates_from_the_first_to_the_last() -> None:

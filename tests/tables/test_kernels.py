@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from itertools import combinations, product
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 from some_tables import tally
 
 from jostle import Categorical, Numeric, Schema, Table
-from jostle.errors import JostleError, TableError
+from jostle.errors import TableError
 from jostle.tables.block import Block, code_type
 from jostle.tables.engines import MemorySource, merge
 from jostle.tables.hashes import RowHashes
@@ -157,14 +156,6 @@ def test_no_row_adds_more_than_the_bound(kernel: Kernel) -> None:
         assert shared or farthest == kernel.replaced(SCHEMA)
 
 
-@given(every_kernel, st.sampled_from(EVERY_ROW))
-def test_what_a_row_adds_is_found_by_the_kernel_itself(kernel: Kernel, row: Row) -> None:
-    """The bound holds for what the kernel really does, not just for the obvious way of doing it."""
-    added = tally(table_of([row]), kernel)
-
-    assert sum(map(abs, added)) <= kernel.bound(SCHEMA)
-
-
 @pytest.mark.parametrize(
     ("kernel", "bound", "replaced"),
     [
@@ -269,49 +260,8 @@ def test_partial_tallies_add_up(parts: list[dict[int, int]]) -> None:
 # What is refused
 
 
-MISTAKES: list[tuple[Callable[[], object], str]] = [
-    (lambda: Counts((("a", cast("Any", 3)),)), "3 is not the name of a column"),
-    (lambda: Sums("a", [0, 1.5, 2], 1), "1.5 is not a whole number"),
-    (lambda: Sums("a", [0, 1, 2], 0), "most is 0, but must be from 1 to 1,073,741,823"),
-    (lambda: Sums("a", [0, 1, 2], 2**30), "most is 1073741824, but must be from 1 to 1,073,741,823"),
-    (lambda: Marks("a", 1, -1), "most is -1, but must be from 1 to 1,073,741,823"),
-    (lambda: Marks("a", 1, 1.5), "1.5 is not a whole number"),
-    (lambda: Counts(()).cells(SCHEMA), "the kernel has no cells"),
-    (lambda: Marks(()).cells(SCHEMA), "the kernel has no cells"),
-    (lambda: Counts.of("z").cells(SCHEMA), "there is no column 'z' in the schema"),
-    (lambda: Marks("a", 3).cells(SCHEMA), "column 'a' has no code 3"),
-    (lambda: Marks("a", -1).cells(SCHEMA), "column 'a' has no code -1"),
-    (lambda: Sums("a", [0, 1], 1).cells(SCHEMA), "2 weights for the 3 codes of 'a'"),
-    (
-        lambda: Counts.of("x", "y").cells(Schema({"x": Numeric(0, 1, bins=2**16), "y": Numeric(0, 1, bins=2**16)})),
-        "4,294,967,296 cells are more than the 2,147,483,648 that are held at once",
-    ),
-    (
-        lambda: SparseCounts(tuple("xyz")).cells(Schema({name: Numeric(0, 1, bins=2**22) for name in "xyz"})),
-        "the combinations of 3 columns are more than 2**63",
-    ),
-    (
-        lambda: SparseCounts(map(str, range(400))).cells(Schema({str(i): Numeric(0, 1, bins=9) for i in range(400)})),
-        "the combinations of 400 columns are more than 2**63",
-    ),
-]
-
-
-@pytest.mark.parametrize(("mistake", "title"), MISTAKES)
-def test_mistakes_are_refused_before_any_row_is_seen(mistake: Callable[[], object], title: str) -> None:
-    with pytest.raises(JostleError) as refusal:
-        mistake()
-
-    assert refusal.value.title == title
-
-
 def refused(kernel: Any) -> None:
     with pytest.raises(TableError, match="is not a known kernel"):
-        KERNELS.check(kernel)
-
-
-def test_the_kernels_themselves_pass() -> None:
-    for kernel in (Counts((("a", "b"), ())), Sums("a", [1, 2, 3], 2, by="b"), Marks(["a"]), SparseCounts(["a"])):
         KERNELS.check(kernel)
 
 
@@ -329,33 +279,3 @@ def test_no_method_can_be_put_in_the_place_of_a_kernel_s_own() -> None:
     for kernel in (Counts.of("a"), Sums("a", [1, 2, 3], 2), Marks(["a"]), SparseCounts(["a"])):
         with pytest.raises(AttributeError):
             object.__setattr__(kernel, "bound", lambda schema: 0)
-
-
-class Sly(int):
-    """A number that divides in its own way: noise is scaled by the bound divided by epsilon."""
-
-    def __truediv__(self, other: object) -> int:
-        return 0
-
-    def __index__(self) -> int:
-        return 3
-
-
-class Moody(str):
-    """A name that is now one column, now another."""
-
-    __slots__ = ()
-
-    def __eq__(self, other: object) -> bool:
-        return True
-
-    def __hash__(self) -> int:
-        return hash("a")
-
-
-def test_numbers_and_names_are_plain_whatever_was_given() -> None:
-    assert type(Sums("a", [Sly(1), 2, 3], Sly(3)).most) is int
-    assert [type(weight) for weight in Sums("a", [Sly(1), np.int8(2), 3.0], 3).weights] == [int] * 3
-    assert type(Marks("a", Sly(1), Sly(3)).most) is int
-    assert type(Counts.of(Moody("b")).groups[0][0]) is str
-    assert type(SparseCounts([Moody("b")]).columns[0]) is str

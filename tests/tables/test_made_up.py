@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from jostle import Categorical, Numeric, Schema, Table, options, rehearse
 from jostle.errors import PrivateDataError, TableError
-from jostle.tables.features import SparseFeatures
 from jostle.tables.made_up import made_up, write_made_up
 from jostle.tables.origins import vault_beside
 
@@ -57,14 +56,6 @@ def test_there_is_something_to_learn_and_another_seed_makes_other_rows() -> None
     model, guess = (options.get(name)(db, epsilon=100) for name in ("PooledTree", "Majority"))
     assert model.score(made) > guess.score(made)
     assert not made.equals(made_up(SCHEMA, 3000, seed=2))
-
-
-def test_texts_hold_words_that_the_schema_declares() -> None:
-    for features in (SparseFeatures("text", words=["free", "win", "now"]), SparseFeatures("text", buckets=8)):
-        schema = Schema({"spam": Categorical(["no", "yes"])}, label="spam", features=features)
-        made = made_up(schema, 50)
-        assert rehearse(Table.from_frame(made, schema), epsilon=10_000).count(1000) == 50
-        assert not features.words or set(" ".join(made["text"].to_pylist()).split()) == set(features.words)
 
 
 def test_no_file_is_written_over(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 from attrs import evolve
@@ -85,21 +84,6 @@ def test_one_class_only() -> None:
     )
 
 
-def test_a_class_that_no_row_has() -> None:
-    three = Schema({"ill": Categorical(["no", "yes", "maybe"])}, label="ill")
-
-    assert told(FINE, three) == ("no row has 'maybe' as 'ill'",)
-
-
-def test_a_label_that_is_empty_throughout_but_has_a_value_for_that() -> None:
-    schema = Schema({"age": Numeric(0, 100), "ill": Categorical(["no", "yes"], missing="value")}, label="ill")
-
-    assert told([(10, "north", None)] * 2, schema) == (
-        "all rows have '(missing)' as 'ill': there is nothing to tell apart",
-        "'ill' is empty in all rows",
-    )
-
-
 def test_values_outside_the_declared_domain() -> None:
     assert told([*FINE, (101, "east", "no"), (-1, "west", "no"), (7, None, "no")]) == (
         "2 numbers of 'age' are outside 0 to 100, and count as its ends",
@@ -124,11 +108,6 @@ def test_a_declared_number_of_rows_that_is_not_theirs() -> None:
     schema = Schema(dict(SCHEMA.columns), label="ill", neighbours="replace_one", rows=1000)
 
     assert told(FINE, schema) == ("the schema says that there are 1,000 rows, and there are 2",)
-
-
-def test_a_grid_without_records() -> None:
-    assert Table.from_grid(np.zeros((2, 3), dtype=int)).notes == ("the table has no rows",)
-    assert Table.from_grid([0, 3]).notes == ()
 
 
 ODD = '"north\n10,north,no,more\n10,"nor"th,no\n'
@@ -217,11 +196,6 @@ def test_an_identifier_that_tells_rows_apart_or_is_the_person_is_not_told() -> N
     assert "one value of 'visit' stands in 2 rows: who 'who' names is protected, and no other" in (
         Table.from_frame(frame, other).notes
     )
-
-
-@pytest.mark.parametrize("cell", [[1, 2], b"\xff\x00", {"a": 1}, {1}], ids=lambda cell: type(cell).__name__)
-def test_an_identifier_may_hold_anything(cell: object) -> None:
-    assert Table.from_frame({"age": [1, 2], "who": [cell, cell]}, NAMED).notes == (REPEATED.replace("4", "2"),)
 
 
 @given(st.lists(st.lists(st.sampled_from([*"abcdefgh", None]), max_size=9), max_size=6))

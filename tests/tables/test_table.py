@@ -14,7 +14,6 @@ from typing import Any
 import dask.dataframe as dask_frame
 import duckdb
 import numpy as np
-import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,10 +25,9 @@ from some_databases import in_duckdb, in_postgres, in_sqlite
 from some_tables import SMALL, SMALL_CODES, small_frame, source_of, tally
 
 from jostle import Categorical, Dates, JostleError, Numeric, Schema, Table
-from jostle.errors import ProbeError, SchemaError, TableError
+from jostle.errors import ProbeError, SchemaError
 from jostle.tables.kernels import Counts, Kernel, Marks, SparseCounts, Sums
 from jostle.tables.number_kernels import NumberSum
-from jostle.tables.readers import read_batches
 
 KERNELS: list[Kernel] = [
     Counts((("colour", "age"), ("ill",), ())),
@@ -61,32 +59,6 @@ def test_every_way_in_gives_the_same_integers(kernel: Kernel, tmp_path: Path) ->
             table = Table.read(path, SMALL, stream=stream)
             assert tally(table, kernel) == told, path
             assert tally(table, kernel, WHERE) == part, path
-
-
-def test_the_integers_are_those_of_the_rows() -> None:
-    told = np.zeros((5, 5), dtype=int)
-    for colour, age, _ in SMALL_CODES:
-        told[colour, age] += 1
-
-    assert tally(Table.from_frame(small_frame(), SMALL), Counts.of("colour", "age")) == told.ravel().tolist()
-
-
-@settings(max_examples=20)
-@given(st.lists(st.tuples(st.integers(-1, 4), st.none() | st.integers(-1, 9) | st.floats(-1, 9)), max_size=300))
-def test_files_are_read_as_frames_are(
-    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[int, float | None]]
-) -> None:
-    schema = Schema({"a": Categorical(range(4), outside="other"), "b": Numeric(0, 8, bins=5, missing="value")})
-    frame = pd.DataFrame(rows, columns=["a", "b"])
-    kernel = Counts.of("a", "b")
-    told = tally(Table.from_frame(frame, schema), kernel)
-    folder = tmp_path_factory.mktemp("files")
-    frame.to_csv(folder / "t.csv", index=False)
-    frame.to_parquet(folder / "t.parquet", row_group_size=7)
-
-    for path in folder.iterdir():
-        for stream in (False, True):
-            assert tally(Table.read(path, schema, stream=stream), kernel) == told
 
 
 WAYS_SCHEMA = Schema(
@@ -154,6 +126,7 @@ class Streamed:
         return self.table.__arrow_c_stream__(requested_schema)
 
 
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None)
 @given(
     st.lists(
@@ -181,24 +154,6 @@ def test_a_table_is_the_same_by_every_way_in(
     }
 
     assert all(each == tallies["lists"] for each in tallies.values()), tallies
-
-
-def test_what_was_read_of_a_file_is_let_go(tmp_path: Path) -> None:
-    """A file of many row groups takes no more memory than one of a few."""
-    rows = pa.table({"a": np.random.default_rng(1).integers(0, 2**62, 2_000_000)})
-    pa_parquet.write_table(rows, tmp_path / "t.parquet", row_group_size=50_000, use_dictionary=False)
-    before, size, most = pa.total_allocated_bytes(), rows.nbytes, 0
-    for _ in read_batches(tmp_path / "t.parquet", ("a",)):
-        most = max(most, pa.total_allocated_bytes() - before)
-
-    assert most < size / 4
-
-
-def test_a_schema_may_be_named_by_its_file(tmp_path: Path) -> None:
-    small_frame().to_csv(tmp_path / "t.csv", index=False)
-    SMALL.write(tmp_path / "t.toml")
-
-    assert Table.read(str(tmp_path / "t.csv"), str(tmp_path / "t.toml")).schema == SMALL
 
 
 def test_a_stream_is_found_again_from_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,13 +185,6 @@ def test_text_that_is_none_in_parquet_is_only_its_own_row_s_matter(tmp_path: Pat
 
     for stream in (False, True):
         assert tally(Table.read(tmp_path / "t.parquet", SMALL, stream=stream), Counts.of("colour")) == [1, 0, 1, 1, 0]
-
-
-def test_names_with_dots_in_parquet(tmp_path: Path) -> None:
-    pa_parquet.write_table(pa.table({"a.b": [0, 1], "a": [{"b": 5}, {"b": 6}], "c": [1, 1]}), tmp_path / "t.parquet")
-    schema = Schema({"c": Categorical([1]), "a.b": Categorical([0, 1, 5])})
-
-    assert tally(Table.read(tmp_path / "t.parquet", schema), Counts.of("a.b")) == [1, 1, 0]
 
 
 # What is refused
@@ -293,20 +241,6 @@ def test_the_way_out_of_a_file_that_is_written_in_another_way(tmp_path: Path, wr
     assert message(tmp_path / "t.csv").endswith(f"\n  fix: {way_out}")
 
 
-def test_two_columns_of_one_name(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text("colour,age,ill,age\n", encoding="utf-8")
-    pa_parquet.write_table(pa.table([[1]] * 4, names=["colour", "age", "ill", "age"]), tmp_path / "t.parquet")
-
-    for path in tmp_path.iterdir():
-        assert message(path) == f"{path} has two columns 'age'\n  fix: give each a name of its own"
-
-
-def test_columns_twice_that_are_not_declared_do_no_harm(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text("colour,,ill,,age\nred,1,no,2,3\n", encoding="utf-8")
-
-    assert tally(Table.read(tmp_path / "t.csv", SMALL), Counts.of("colour")) == [1, 0, 0, 0, 0]
-
-
 def test_files_that_are_not_there_or_not_what_they_say(tmp_path: Path) -> None:
     (tmp_path / "t.parquet").write_bytes(b"secret")
     (tmp_path / "t.csv.gz").write_bytes(b"secret")
@@ -349,16 +283,6 @@ def test_a_parquet_file_that_breaks_within(tmp_path: Path) -> None:
     )
 
 
-def test_engines_and_schemas_that_are_none(tmp_path: Path) -> None:
-    small_frame().to_csv(tmp_path / "t.csv", index=False)
-
-    assert message(tmp_path / "t.csv", engine="spark") == (
-        'there is no engine \'spark\'\n  fix: engine="threads" or "dask://HOST:PORT"'
-    )
-    assert message(tmp_path / "t.csv", {"age": Numeric(0, 1)}).startswith("the schema is dict, not a Schema")
-    assert message(tmp_path / "t.csv", tmp_path / "none.toml").startswith("cannot read the schema")
-
-
 # Grids
 
 
@@ -371,53 +295,6 @@ def test_a_grid_has_a_record_for_each_count() -> None:
     assert tally(table, Counts((("x", "y"), ("x",), ()))) == [0, 2, 1, 5, 0, 0, 3, 5, 8]
     assert tally(table, SparseCounts(["x", "y"])) == [0, 2, 1, 5, 0, 0]
     assert tally(table, Counts.of("y"), (("x", (1,)),)) == [5, 0, 0]
-
-
-@pytest.mark.parametrize(
-    ("sides", "names"), [(1, ("x",)), (3, ("x", "y", "z")), (4, ("axis0", "axis1", "axis2", "axis3"))]
-)
-def test_the_sides_of_a_grid_have_names(sides: int, names: tuple[str, ...]) -> None:
-    assert Table.from_grid(np.ones([2] * sides)).schema.names == names
-
-
-@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.uint64, np.float16, np.float64, list])
-def test_counts_may_be_of_any_kind(kind: Any) -> None:
-    counts = [0, 100, 27] if kind is list else np.array([0, 100, 27]).astype(kind)
-
-    assert tally(Table.from_grid(counts), Counts.of("x")) == [0, 100, 27]
-
-
-NOT_COUNTS = "the grid holds something other than counts\n  why: a count is a whole number from 0 up"
-NO_CELLS = "the grid has no cells\n  fix: give an array with at least one cell on every side"
-TOO_MANY = "the grid holds more than 2**33 records\n  why: sums over more may not fit 63 bits"
-
-
-@pytest.mark.parametrize(
-    ("counts", "told"),
-    [
-        (3, NO_CELLS),
-        ([], NO_CELLS),
-        (np.zeros((3, 0)), NO_CELLS),
-        ([[1, 2], [3]], "the grid has sides of different lengths\n  fix: give an array"),
-        ([1, -1], NOT_COUNTS),
-        ([1, 0.5], NOT_COUNTS),
-        ([1, np.nan], NOT_COUNTS),
-        ([1, np.inf], NOT_COUNTS),
-        ([1, 2j], NOT_COUNTS),
-        (["1", "2"], NOT_COUNTS),
-        ([None, 1], NOT_COUNTS),
-        ([True, False], NOT_COUNTS),
-        ([10**30, 1], NOT_COUNTS),
-        ([2**33, 1], TOO_MANY),
-        (np.array([2**64 - 1, 1], dtype=np.uint64), TOO_MANY),
-        (np.array([1e300, 1]), TOO_MANY),
-    ],
-)
-def test_what_is_no_grid_of_counts(counts: Any, told: str) -> None:
-    with pytest.raises(TableError) as refusal:
-        Table.from_grid(counts)
-
-    assert str(refusal.value) == told
 
 
 # What a table does not tell

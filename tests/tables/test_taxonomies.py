@@ -5,31 +5,12 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from jostle import Categorical, Numeric, Schema
-from jostle.errors import SchemaError
 
 VALUES = ("a", "b", "c", "d")
-
-
-@pytest.mark.parametrize(
-    ("tree", "title"),
-    [
-        ([["a", "b"], ["c"]], "does not hold 'd'"),
-        ([["a", "b"], ["c", "d", "a"]], "'a' twice"),
-        ([["a", "b"], ["c", "d", "e"]], "'e', which is not one of the values"),
-        ([["a", "b", "c", "d"], []], "branch without values"),
-        ("abcd", "list of branches"),
-        ({"a": "b"}, "list of branches"),
-        ([[[[[[[[[[[[[[[[[[[[[["a"]]]]]]]]]]]]]]]]]]]]], "b", "c", "d"], "deeper than"),
-    ],
-)
-def test_a_taxonomy_that_is_none_is_refused_in_a_sentence(tree: Any, title: str) -> None:
-    with pytest.raises(SchemaError, match=title):
-        Categorical(VALUES, taxonomy=tree)
 
 
 def test_levels_go_from_all_together_to_each_by_itself() -> None:

@@ -26,6 +26,7 @@ def test_without_noise_it_is_what_the_order_inside_intervals_leaves_open() -> No
     assert high == pytest.approx(area(own, others, 1), abs=0.002)
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("scales", [(1.0,), (12.0,), (3.0, 3.0, 3.0, 3.0)])
 @pytest.mark.parametrize("sizes", [(40, 400), (5, 60), (500, 500)])
 def test_it_holds_the_area_of_the_rows_in_at_least_its_share_of_runs(

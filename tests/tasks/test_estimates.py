@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pa_parquet
 import pytest
-from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -56,33 +55,6 @@ def test_a_box_in_units_is_a_box_of_cells(box: dict[str, Any], low: list[int], h
 
     assert (workload.low.tolist(), workload.high.tolist()) == ([low], [high])
     assert estimate().answers(box).tolist() == [CELLS[tuple(map(slice, low, high))].sum()]
-
-
-@pytest.mark.parametrize(
-    ("asked", "said"),
-    [
-        ({"income": (20_001, 50_000)}, "20001 lies inside a bin of income"),
-        ({"income": (20_001, 50_000)}, "fix: 20000 or 25000"),
-        ({"income": (-5_000, 50_000)}, "-5000 is out of the bounds of income"),
-        ({"income": (50_000, 20_000)}, "the range of income from 50000 to 20000 is empty"),
-        ({"income": (math.nan, 20_000)}, "an end of the range of income is nan, not a number"),
-        ({"income": (True, 20_000)}, "an end of the range of income is True, not a number"),
-        ({"income": 20_000}, "income is from 20000"),
-        ({"income": "ab"}, "income is from 'ab'"),
-        ({"wage": (0, 1)}, "the grid has no column 'wage'"),
-        ({"region": "west"}, "region has no value 'west'"),
-        ({"region": ["north", "south"]}, "do not stand beside one another"),
-        ({"region": []}, "no values of region are named"),
-        ("income", "'income' says no ranges"),
-        ([5], "5 says no ranges"),
-        ([], "the workload has no queries"),
-    ],
-)
-def test_what_is_no_box_is_refused_in_words(asked: Any, said: str) -> None:
-    with pytest.raises(OptionError) as refusal:
-        Workload.in_units(SCHEMA, asked)
-
-    assert said in str(refusal.value)
 
 
 edges_of_columns = st.one_of(
@@ -171,18 +143,6 @@ def test_a_frame_has_a_row_per_cell_with_values_ends_of_bins_counts_and_deviatio
         found.to_frame("spark")  # type: ignore[arg-type]
 
 
-def test_names_of_columns_that_are_those_of_the_frame_are_kept_apart() -> None:
-    schema = Schema({"count": Categorical(["a"]), "x": Numeric(0, 1, bins=1), "x_from": Categorical(["b"])})
-
-    assert estimate(np.ones((1, 1, 1)), schema).to_frame().column_names == [
-        "count",
-        "x_from",
-        "x_to",
-        "x_from_",
-        "count_",
-    ]
-
-
 def test_a_sparse_frame_lists_the_cells_that_are_listed() -> None:
     sparse = SparseEstimate(SHAPE, np.array([4, 60]), np.array([7, 9]), schema=SCHEMA)
 
@@ -205,13 +165,6 @@ def test_a_file_is_what_its_ending_says(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "cells.JSON").read_text())["shape"] == [21, 3]
     with pytest.raises(OptionError, match=r"no estimate is written to a file \.xlsx"):
         made.write(tmp_path / "cells.xlsx")
-
-
-def test_what_does_not_know_its_columns_says_so() -> None:
-    with pytest.raises(OptionError, match="does not know which columns"):
-        Estimate(CELLS).answers({"income": (0, 5_000)})
-    assert Estimate(CELLS).to_frame().column_names == ["axis0", "axis1", "count"]
-    assert evolve(Estimate(CELLS), schema=SCHEMA).answers({}).tolist() == [CELLS.sum()]
 
 
 counts = st.lists(st.integers(-20, 50), min_size=1, max_size=8)

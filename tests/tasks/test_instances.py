@@ -128,13 +128,6 @@ def test_the_schema_is_that_of_the_whole_database_and_does_not_say_how_many_rows
     assert (schema.rows, schema.neighbours) == (None, "add_remove")
 
 
-def test_free_text_is_left_out_without_a_warning() -> None:
-    frame = pd.DataFrame({"id": [f"p{n}" for n in range(1200)], "a": ["u", "v"] * 600, "label": ["x", "y"] * 600})
-    assert table_instance(PublicTable.of("t", frame), TableSpec(rows=300)).schema.attributes == ("a",)
-    with pytest.raises(CorpusError, match="t has no attributes to predict from"):
-        make_instance(PublicTable.of("t", frame[["id", "label"]]), TableSpec())
-
-
 @pytest.mark.parametrize("name", ["Majority", "NaiveBayes", "Mohammed"])
 def test_the_loss_is_the_share_of_wrong_predictions_as_a_model_tells_of_a_frame(name: str) -> None:
     table = numbered(600)
@@ -174,18 +167,6 @@ def test_keys_say_what_they_are_of() -> None:
     assert make_instance(grid, GridSpec(5)).key == grid.key(GridSpec(5))
     specs = [TableSpec(), TableSpec(3), TableSpec(attributes=3), TableSpec(seed=3), TableSpec(bins=3)]
     assert len({table.key(spec) for spec in specs}) == len(specs)
-
-
-@pytest.mark.parametrize(("field", "value"), [("rows", 0), ("rows", 1.5), ("attributes", 0), ("seed", -1), ("bins", 0)])
-def test_specs_hold_whole_numbers(field: str, value: object) -> None:
-    with pytest.raises(CorpusError, match=f"{field} is {value}"):
-        TableSpec(**{field: value})  # type: ignore[arg-type]  # that it does not fit is the point
-    assert TableSpec(rows=np.int64(3)) == TableSpec(rows=3)  # type: ignore[arg-type]  # numpy's count as whole
-
-
-def test_a_spec_of_one_kind_says_nothing_about_the_other() -> None:
-    with pytest.raises(CorpusError, match="GridSpec says nothing about a PublicTable"):
-        make_instance(numbered(10), GridSpec(5))
 
 
 SUMS = """

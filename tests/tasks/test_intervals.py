@@ -35,6 +35,7 @@ def grid(shape: tuple[int, ...], seed: int) -> Any:
     return generator.multinomial(20_000, (heights / heights.sum()).ravel()).reshape(shape)
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("weights", [[1.0], [1, 1], [3, 1, 1], [1] * 12])
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.9, 0.95, 0.99])
 def test_so_many_deviations_hold_weighted_sums_of_laplace_noise(weights: list[float], level: float) -> None:
@@ -45,6 +46,7 @@ def test_so_many_deviations_hold_weighted_sums_of_laplace_noise(weights: list[fl
     assert level - 0.01 <= share <= level + 0.12
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("name", ["Identity", "Privelet", "HierarchicalB(negative=True)"])
 @pytest.mark.parametrize("epsilon", ["1/10", "2"])
 def test_where_theory_gives_errors_intervals_hold_counts_as_often_as_they_say(name: str, epsilon: str) -> None:
@@ -79,6 +81,7 @@ def test_what_is_known_was_found_on_databases_to_be_learned_from() -> None:
     assert {roles[group] for group in kept_errors().fitted_on} == {"learn"}
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("name", sorted({*LINES, *MAPS}))
 def test_intervals_of_an_option_as_it_is_hold_most_counts_and_of_another_version_say_nothing(name: str) -> None:
     """On four made-up grids 90% intervals hold 75% or more: how often they do on others is in docs/benchmarks."""

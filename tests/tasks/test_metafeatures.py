@@ -15,14 +15,14 @@ from jostle.choice.learning.markets import Purchases, Replica, Stall, read_raw, 
 from jostle.choice.learning.workers import performed
 from jostle.corpora.generators import generated_grids
 from jostle.corpora.parts import GridSpec, TableSpec
-from jostle.errors import ChoiceError, ExpressionError, PrivateDataError
+from jostle.errors import ChoiceError, PrivateDataError
 from jostle.privacy.evidence import noise_variance
 from jostle.privacy.expressions import cells, sensitivity
 from jostle.tables.schema import Schema
 from jostle.tasks import CLASSIFICATION, RANGES, Instance, make_instance, task_of
 from jostle.tasks.classification.instances import TableInstance
 from jostle.tasks.classification.task import best_rule, log_rows
-from jostle.tasks.metafeature import Metafeature, View, distinct, key_of, metafeature, named
+from jostle.tasks.metafeature import Metafeature, View, distinct, key_of, metafeature
 
 INSTANCE = make_instance(table(1), TableSpec())
 SCHEMA = INSTANCE.schema
@@ -129,21 +129,10 @@ def test_a_version_changes_with_the_function() -> None:
     assert made("2") == made("2") != made("3")
 
 
-def test_one_name_for_two_metafeatures_is_refused() -> None:
-    other = metafeature(name="size")(lambda db: 0.0)
-    with pytest.raises(ChoiceError, match="two metafeatures are called 'size'"):
-        named([size, other])
-
-
 def test_a_private_table_is_not_read_without_noise() -> None:
     jostle.protect(INSTANCE.table, epsilon=1)
     with pytest.raises(PrivateDataError, match="given as private"):
         read_raw([size], INSTANCE.table)
-
-
-def test_a_label_is_asked_for_where_there_is_none() -> None:
-    with pytest.raises(ChoiceError, match="names no label"):
-        log_rows(view(None, schema=Schema({"a": jostle.Categorical(list("xy"))})))
 
 
 def instances() -> list[Instance]:
@@ -152,6 +141,7 @@ def instances() -> list[Instance]:
     return [INSTANCE, *grids]
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("instance", instances(), ids=lambda each: each.key[:6])
 def test_jostles_own_see_nearly_the_truth_where_budget_is_no_matter(instance: Instance) -> None:
     """Bought for a huge epsilon, every metafeature is close to what it is without noise."""
@@ -196,32 +186,6 @@ def test_a_metafeature_that_asks_as_of_a_probe_is_told_what_to_ask(name: str) ->
     with pytest.raises(ChoiceError, match=rf"a metafeature does not ask for db\.{name}(.|\n)*fix: db\.buy"):
         getattr(view, name)
     assert not hasattr(view, "shape")
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        (None, "None"),
-        ("lots", "'lots'"),
-        ([1.0, 2.0], "a list"),
-        (np.array([1.0, 2.0]), "a ndarray"),
-        (cells(), "a Tally"),
-    ],
-)
-def test_a_metafeature_that_gives_back_no_number_is_told_so(given: object, said: str) -> None:
-    odd = metafeature(low="few", high="many", name="odd")(lambda db: given)  # type: ignore[arg-type,return-value]
-    message = rf"the metafeature 'odd' gives back {said}, not a number(.|\n)*fix: .*db\.buy"
-    with pytest.raises(ChoiceError, match=message):
-        odd.purchases(SCHEMA)
-    maker = jostle.MkChoiceMaker(among=["NaiveBayes", "Majority"], informed_by=[odd])
-    with pytest.raises(ChoiceError, match=message):
-        maker(jostle.rehearse(INSTANCE.table, epsilon=1), epsilon=1)
-
-
-def test_what_is_looked_at_in_a_metafeature_is_to_be_bought_there() -> None:
-    looking = metafeature(lambda db: 1.0 if cells() > 3 else 0.0)  # type: ignore[operator]
-    with pytest.raises(ExpressionError, match=r"compared, or looked at(.|\n)*in a metafeature db\.buy\(x\)"):
-        looking.purchases(SCHEMA)
 
 
 def test_evenness_and_sparsity_of_regions_are_told_in_spite_of_noise() -> None:

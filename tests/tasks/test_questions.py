@@ -10,11 +10,10 @@ from attrs import evolve
 
 from jostle.corpora.databases import PublicGrid
 from jostle.corpora.parts import GridSpec
-from jostle.errors import CorpusError
 from jostle.options.ranges.tree import halving_cuts
 from jostle.tasks import RANGES
 from jostle.tasks.metafeature import View
-from jostle.tasks.ranges.questions import KINDS, RangeQuestion, facts_of, in_words, question_roles, spread
+from jostle.tasks.ranges.questions import KINDS, RangeQuestion, facts_of, question_roles, spread
 from jostle.tasks.ranges.task import ASKED, grid_shape
 
 SHAPES = [(64,), (16, 33), (4, 5, 6)]
@@ -51,21 +50,6 @@ def test_facts_of_a_question_are_those_that_its_boxes_have() -> None:
     assert facts.cells == pytest.approx(np.mean([all(high - low == 1 for low, high, _ in box) for box in boxes]))
 
 
-@pytest.mark.parametrize(
-    ("kind", "shape", "said"),
-    [
-        ("cells", (64,), "single cells"),
-        ("few", (64,), "a few ranges"),
-        ("prefixes", (64, 64), "ranges that start or end with an axis"),
-        ("marginals", (64, 64), "ranges of one axis at a time"),
-        ("ranges", (64, 64), "ranges"),
-    ],
-)
-def test_a_question_is_told_in_a_few_words(kind: str, shape: tuple[int, ...], said: str) -> None:
-    workload = RangeQuestion(kind, 12 if kind == "few" else 200).workload(shape)
-    assert in_words(facts_of(workload), shape) == said
-
-
 def test_what_is_asked_is_seen_by_metafeatures_in_rehearsals_and_runs_alike() -> None:
     grid = PublicGrid.of("toy", np.arange(64).reshape(8, 8))
     spec = GridSpec(records=100, asks="cells 1 0")
@@ -79,12 +63,6 @@ def test_what_is_asked_is_seen_by_metafeatures_in_rehearsals_and_runs_alike() ->
     said = RangeQuestion.of("ranges 2000 0").workload(grid_shape(instance.schema))
     assert ASKED[0](usual) == ASKED[0](evolve(usual, asked=(said,)))
     assert " asks=cells:1:0 " in grid.key(spec)
-
-
-def test_what_no_kind_is_called_is_refused_in_words() -> None:
-    for text in ("circles", "cells 1 2 3", "cells many"):
-        with pytest.raises(CorpusError, match="questions"):
-            RangeQuestion.of(text)
 
 
 def test_questions_to_be_judged_by_have_other_sides_and_records_than_those_learned_from() -> None:

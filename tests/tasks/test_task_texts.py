@@ -43,6 +43,7 @@ print(jostle.metafeature(size).version, Typed.version, Typed.mark)
 """
 
 
+@pytest.mark.slow
 def test_an_option_and_a_metafeature_typed_in_have_the_same_marks_in_every_process() -> None:
     printed = {
         ran("-c", TYPED, env={**os.environ, "PYTHONHASHSEED": seed}, check=True).stdout for seed in ("1", "2", "3")

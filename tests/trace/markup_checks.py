@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
-__all__ = ["Page", "checked"]
-
 VOID = {"meta", "img", "br", "rect", "link", "input", "wbr"}
 
 

@@ -36,13 +36,6 @@ def test_numbers_by_name_are_bars_as_long_as_they_are_large() -> None:
     assert "\x1b" not in drawn
 
 
-@pytest.mark.parametrize(
-    "answer", [{"north": "a", "south": 1}, {"only": 1}, {"a": True, "b": False}, {"a": 10**400, "b": 1}]
-)
-def test_what_is_no_list_of_numbers_is_told_as_text(answer: object) -> None:
-    assert as_markup(answer).startswith("<pre>")
-
-
 def test_trees_fold_up_and_their_leaves_say_how_sure_they_are() -> None:
     model = jostle.options.get("FriedmanSchuster(depth=2)")(opened(), epsilon=5)
     drawn = as_markup(model)
@@ -94,9 +87,3 @@ def test_a_page_says_on_which_day_it_was_written_and_how_the_budget_went() -> No
     assert sorted(set(heights)) == pytest.approx([24, 54, 84, 114, 144])
     assert heights == sorted(heights)
     assert datetime.now(tz=UTC).date().isoformat() in whole_page(trace.records, title="t")
-
-
-def test_one_charge_is_not_drawn_as_steps() -> None:
-    trace = Trace()
-    opened(trace).count(1)
-    assert "polyline" not in whole_page(trace.records, title="t")

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import os
-import pickle
 import resource
-from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
@@ -83,20 +80,6 @@ def test_a_trace_file_is_read_back_and_a_line_cut_short_is_left_out(tmp_path: Pa
     assert read_trace(path) == written
 
 
-def test_a_file_that_is_no_trace_is_refused_in_words(tmp_path: Path) -> None:
-    path = tmp_path / "other.jsonl"
-    path.write_text('{"some": "json"}\n', encoding="utf-8")
-    with pytest.raises(TableError, match=r"line 1 of .* is no trace record"):
-        read_trace(path)
-    with pytest.raises(TableError, match="cannot read"):
-        read_trace(tmp_path / "none.jsonl")
-
-
-def test_a_trace_that_cannot_be_opened_is_refused_in_words(tmp_path: Path) -> None:
-    with pytest.raises(TableError, match="cannot write the trace"):
-        Trace(tmp_path / "no such folder" / "run.jsonl")
-
-
 OPENED = Opened("add_remove", True, Fraction(1), None, ("a",), None)
 REFUSED = Refused("a", "no")
 
@@ -119,16 +102,6 @@ def test_a_bad_line_that_no_crash_explains_is_an_error(tmp_path: Path) -> None:
 
     with pytest.raises(TableError, match="line 2"):
         read_trace(path)
-
-
-@pytest.mark.parametrize("content", ["age,region\n20,north\n", "{}", '{"a": 1}\n', "\n", "\0\0"])
-def test_a_file_that_is_something_else_is_not_written_to(tmp_path: Path, content: str) -> None:
-    path = tmp_path / "people.csv"
-    path.write_text(content, encoding="utf-8")
-
-    with pytest.raises(TableError, match="no trace"):
-        Trace(path)
-    assert path.read_text(encoding="utf-8") == content
 
 
 def test_whatever_a_crash_left_of_the_first_line_is_written_on_from(tmp_path: Path) -> None:
@@ -210,31 +183,11 @@ def test_lines_of_several_threads_and_processes_do_not_mix(tmp_path: Path) -> No
     assert read_trace(path) == (record,) * 250
 
 
-@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, pickle.dumps])
-def test_a_trace_is_not_duplicated(duplicate: Callable[[object], object]) -> None:
-    with pytest.raises(TableError, match="not copied"):
-        duplicate(Trace())
-
-
 def test_records_have_no_times() -> None:
     """How long a tally takes depends on rows."""
     names = {field.name for kind in (Opened, Charged, Released, Refused) for field in fields(kind)}
     assert not [name for name in names if any(word in name for word in ("time", "moment", "second", "duration"))]
     assert "moment" not in json.loads(to_json(OPENED))
-
-
-def test_a_choice_at_one_place_is_recorded_in_short() -> None:
-    record = Chosen.one("hist#1", "hist", "DAWA", seen={"scale": 41207}, predicted={"DAWA": (0.5, 0.1)}, why="least")
-    assert record.seen == (("scale", 41207.0, 41207.0),)
-    assert record.predicted == (("DAWA", 0.5, 0.1),)
-    assert record.taken == (("DAWA", 1),)
-    assert record.places == 1
-
-
-@pytest.mark.parametrize("number", [float("nan"), float("inf")])
-def test_a_choice_holds_finite_numbers(number: float) -> None:
-    with pytest.raises(TableError, match="not a finite number"):
-        Chosen.one("a", "a", "b", seen={"n": number})
 
 
 def test_a_trace_that_keeps_nothing_holds_no_record() -> None:

@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from attrs import frozen
-from small import EPSILONS, METAFEATURES, ROWS, budget, by_rows, options, planted, size
+from small import EPSILONS, METAFEATURES, ROWS, budget, by_rows, options, planted
 
-from jostle.choice.learning.cases import Cases, cases_of
+from jostle.choice.learning.cases import cases_of
 from jostle.choice.learning.history import History, KnownDatabase, KnownInstance, Line, Runs, Sketch
 from jostle.choice.learning.regret import single_best
 from jostle.errors import ChoiceError
@@ -178,23 +178,3 @@ def test_what_is_seen_has_its_noise_and_the_same_one_each_time() -> None:
     assert (spread[:, 0] > spread[:, 2]).all(), "noise is for the budget: at epsilon 1/10 there is more of it"
     free = cases.inputs([budget], Fraction(0), draws=1)[0]
     np.testing.assert_allclose(free[:, 0], np.log10(cases.budgets))
-
-
-def test_what_was_not_read_is_asked_for() -> None:
-    cases = cases_of(history_without_reads(), AMONG)
-    with pytest.raises(ChoiceError, match="not read off all databases"):
-        cases.inputs([size], Fraction(1, 20), draws=1)
-
-
-def history_without_reads() -> History:
-    lines = [evolved for evolved in four().lines() if not isinstance(evolved, KnownInstance)]
-    bare = [KnownInstance(f"{name} v1", name, 30, SKETCH) for name in ("one", "two")]
-    return History([*lines, *bare])
-
-
-def test_a_part_of_the_cases() -> None:
-    cases = cases_of(four(), AMONG)
-    part = cases.only(lambda instance: instance.database == "two")
-    assert isinstance(part, Cases)
-    assert part.losses.tolist() == cases.losses[3:].tolist()
-    assert part.databases.tolist() == ["two"] * 3

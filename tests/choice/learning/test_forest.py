@@ -68,34 +68,6 @@ def stump() -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("left", [0, 0, 0]),  # a node below itself
-        ("right", [3, 0, 0]),  # a node that is not there
-        ("right", [-1, 0, 0]),
-        ("left", [1, 0]),
-        ("roots", []),
-        ("roots", [3]),
-        ("roots", [-1]),
-        ("feature", [1, LEAF, LEAF]),  # an input that is not there
-        ("feature", [-2, LEAF, LEAF]),
-        ("values", [[1.0]]),
-        ("values", [[1.0], [float("nan")]]),
-        ("values", [1.0, 3.0]),
-        ("values", "no"),
-        ("threshold", None),
-        ("inputs", "many"),
-    ],
-)
-def test_a_damaged_file_is_refused(name: str, value: object) -> None:
-    assert structured(stump(), Forest).predict([[0.0], [1.0]])[0].tolist() == [[1.0], [3.0]]
-    with pytest.raises(DamageError):
-        structured({**stump(), name: value}, Forest)
-    with pytest.raises(DamageError):
-        structured({key: kept for key, kept in stump().items() if key != name}, Forest)
-
-
 @given(st.lists(st.integers(-3, 8), min_size=3, max_size=3), st.lists(st.integers(-3, 8), min_size=3, max_size=3))
 @example([1, 2, -1], [2, 2, -1])
 def test_whatever_the_links_are_a_walk_ends_or_is_refused(left: list[int], right: list[int]) -> None:

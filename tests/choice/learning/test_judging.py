@@ -66,19 +66,6 @@ def test_a_maker_learns_by_it(tmp_path: Path) -> None:
     assert isinstance(maker.trainer.judged_by, Judge)
 
 
-@pytest.mark.parametrize("given", [-1, float("nan"), "bad", None, True])
-def test_what_is_no_loss_is_refused(given: Any) -> None:
-    def judging(_: Any, __: Any) -> Any:
-        return given
-
-    instance = make_instance(tables(1)["t0"], TableSpec())
-    model = jostle.options.get("Majority")(jostle.rehearse(instance.table, epsilon=1, seed=1), epsilon=1)
-    judge = judge_of(judging)
-    assert judge is not None
-    with pytest.raises(ChoiceError, match="which is no loss"):
-        judge.loss(instance, model)
-
-
 def test_a_judge_that_fails_says_so() -> None:
     def failing(_: Any, __: Any) -> float:
         return float("no number")
@@ -88,9 +75,3 @@ def test_a_judge_that_fails_says_so() -> None:
     judge = judge_of(failing)
     with pytest.raises(ChoiceError, match="failing fails: ValueError: could not convert"):
         run_once(majority, instance, "1", 1, judge)
-
-
-def test_what_is_no_judge_is_refused() -> None:
-    for given, said in ((3, "judged_by is int"), (lambda answers: 0, "does not take two values")):
-        with pytest.raises(ChoiceError, match=said):
-            judge_of(given)  # type: ignore[arg-type]  # no judges

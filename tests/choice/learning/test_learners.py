@@ -20,7 +20,6 @@ from jostle.choice.learning.learners import (
     from_facts,
     log_regret,
 )
-from jostle.errors import ChoiceError
 from jostle.files.texts import DamageError
 
 CHANCE = np.random.default_rng(11)
@@ -86,15 +85,3 @@ def test_log_regret_by_hand() -> None:
     np.testing.assert_allclose(regrets[0], np.log([20, 10, 1]))
     np.testing.assert_allclose(regrets[1], [0, 0, min(MOST_LOG, np.log(100))])
     np.testing.assert_allclose(best[:, 0], np.log([0.01, 0.01]))
-
-
-def test_a_prediction_that_is_no_loss_is_refused() -> None:
-    for wrong in (-1.0, float("nan"), float("inf")):
-        learner = PriorLearner(("a",), (lambda seen, wrong=wrong: wrong,))  # type: ignore[misc]
-        with pytest.raises(ChoiceError, match="as a loss"):
-            learner.fit(Example(INPUTS[:, :1], LOSSES[:, :1], np.ones(300), 0.01))
-
-
-def test_an_unknown_learner_is_refused() -> None:
-    with pytest.raises(ChoiceError, match="no learner 'oracle'"):
-        from_facts("oracle", {})

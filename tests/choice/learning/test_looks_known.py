@@ -11,12 +11,11 @@ from attrs import evolve
 from small import EPSILONS, METAFEATURES, attributes, budget, first_share, jobs_of, options, planted, size, tables
 
 from jostle.choice.learning.cases import budgets_of, cases_of
-from jostle.choice.learning.history import Beforehand, History, KnownInstance, Runs, apart, judged_key, read_history
+from jostle.choice.learning.history import Beforehand, History, KnownInstance, Runs, apart, read_history
 from jostle.choice.learning.learners import TreeLearner
 from jostle.choice.learning.rehearse import Plan, rehearse_all
 from jostle.choice.makers.making import MkChoiceMaker, Training
 from jostle.choice.makers.training import Way, judge
-from jostle.errors import ChoiceError
 from jostle.options.base import Option
 from jostle.options.functions import function_option
 from jostle.options.registry import get
@@ -54,16 +53,6 @@ def test_an_option_that_knows_has_the_rest_of_the_budget_and_an_instance_of_its_
     assert heard[2:] == [(Fraction(19, 20), True)], "another share is another instance"
     again = read_history(tmp_path / "h.jsonl")
     assert list(again.instances) == list(history.instances)
-
-
-def test_keys_are_read_as_they_were_written() -> None:
-    key = "0f v1 rows=20 seed=3"
-    assert apart(LOOK.key(key)) == (key, LOOK)
-    judged = judged_key(LOOK.key(key), "mine after all 1a2b")
-    assert apart(judged) == (judged_key(key, "mine after all 1a2b"), LOOK)
-    assert apart(judged_key(key, "mine after all 1a2b"))[1] is None
-    with pytest.raises(ChoiceError, match="no number"):
-        apart(f"{key} after 1/0 ab size")
 
 
 def known_too(factor: Sequence[float], share: Fraction = TENTH) -> History:

@@ -176,6 +176,7 @@ def training(tmp_path: Path, written: int) -> Iterator[tuple[subprocess.Popen[st
         yield process, path
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize(
     ("written", "later"), [(1, 0.0), (1, 0.3), (20_000, 0.0)], ids=["before workers start", "as they start", "at work"]
 )

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from distributed import LocalCluster
 
-from jostle.choice.learning.workers import performed
+from jostle.choice.learning.workers import performed, quiet_interrupts
 from jostle.errors import ChoiceError
+from jostle.interrupts import interrupts_ignored
 
 
 def double(part: int) -> int:
@@ -93,3 +94,15 @@ def test_a_cluster_that_loses_a_worker_says_so() -> None:
         engine = str(made.scheduler_address).replace("tcp://", "dask://")
         with pytest.raises(ChoiceError, match=r"a worker of dask://.* failed: KilledWorker"):
             list(performed(ended, [1], engine=engine))
+
+
+def test_whoever_was_started_to_ignore_ctrl_c_ignores_it_among_workers() -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with interrupts_ignored(), quiet_interrupts():
+            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        with quiet_interrupts():
+            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)

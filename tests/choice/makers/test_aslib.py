@@ -12,10 +12,8 @@ from scipy.io import arff
 from small import METAFEATURES, known_by_rows, options
 
 from jostle.choice.learning.cases import Cases, cases_of
-from jostle.choice.makers.aslib import _quoted, write_scenario
-from jostle.choice.makers.maker import ChoiceMaker
+from jostle.choice.makers.aslib import write_scenario
 from jostle.choice.makers.making import MkChoiceMaker
-from jostle.errors import ChoiceError
 
 AMONG = options("Majority", "NaiveBayes")
 HEADS = {
@@ -171,17 +169,3 @@ def test_the_description_is_yaml_that_agrees_with_the_tables(scenario: tuple[Pat
     assert set(facts["features_deterministic"]) | set(facts["features_stochastic"]) == set(
         HEADS["feature_values.arff"][2:]
     )
-
-
-def test_names_with_commas_and_quotes_are_quoted(tmp_path: Path) -> None:
-    assert _quoted("NaiveBayes") == "NaiveBayes"
-    assert _quoted("Mohammed(depth=2, numeric=ordered)") == "'Mohammed(depth=2, numeric=ordered)'"
-    assert _quoted("people's, \\") == r"'people\'s, \\'"
-    assert _quoted("") == "''"
-
-
-def test_without_features_there_is_no_scenario(tmp_path: Path) -> None:
-    maker = MkChoiceMaker(among=AMONG, informed_by=[], trained_on=known_by_rows())
-    assert isinstance(maker, ChoiceMaker)
-    with pytest.raises(ChoiceError, match="no features"):
-        write_scenario(tmp_path, cases_of(known_by_rows(), AMONG), maker, maker.trained)

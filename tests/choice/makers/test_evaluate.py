@@ -23,7 +23,6 @@ from jostle.choice.makers.making import MkChoiceMaker
 from jostle.corpora.corpus import Corpus
 from jostle.corpora.folders import read_folder
 from jostle.corpora.parts import GridSpec, TableSpec
-from jostle.errors import ChoiceError
 from jostle.options.functions import function_option
 from jostle.options.registry import get
 from jostle.privacy.probe import Probe
@@ -71,6 +70,7 @@ def test_every_figure_follows_from_runs_that_can_be_done_again() -> None:
     assert found.single_best == "Majority", "as it was in training, whatever is best here"
 
 
+@pytest.mark.slow
 def test_slices_are_the_cells_by_question_and_rows_times_epsilon() -> None:
     """A question of every kind is asked of grids; of tables, which all are asked the same, there are rows alone."""
     corpus = Corpus([grid(1), grid(2)])
@@ -88,12 +88,14 @@ def test_slices_are_the_cells_by_question_and_rows_times_epsilon() -> None:
     assert {each.asked for each in of_tables.slices} == {""}
 
 
+@pytest.mark.slow
 def test_processes_find_the_same() -> None:
     alone = evaluate(maker_of(), tables(2), BUDGETS, trials=2, workers=1).as_data()
     together = evaluate(maker_of(), tables(2), BUDGETS, trials=2, workers=2).as_data()
     assert json.dumps(alone) == json.dumps(together)
 
 
+@pytest.mark.slow
 def test_what_metafeatures_cost_is_charged() -> None:
     """The Options are all one, which says what budget it got: the maker's has less, by what it bought."""
     spent: list[Fraction] = []
@@ -178,27 +180,3 @@ def test_unreadable_files_are_problems_and_the_rest_is_evaluated(tmp_path: Path)
     found = evaluate(maker_of(), read_folder(tmp_path), ["1"], trials=2, workers=1)
     assert {cell.database for cell in found.cells} == {"t0", "t1"}
     assert len(found.problems) == 2
-
-
-def test_too_little_to_go_by_is_refused() -> None:
-    wrong: list[tuple[dict[str, Any], str]] = [
-        ({"trials": 1}, "1 trial cannot show"),
-        ({"databases": Corpus()}, "no database of the task 'classification'"),
-        ({"databases": Corpus([grid(0)])}, "no database of the task 'classification'"),
-        ({"epsilons": ["0"]}, "epsilon"),
-        ({"epsilons": ["much"]}, "epsilon"),
-    ]
-    for given, words in wrong:
-        made: dict[str, Any] = {"databases": tables(1), "epsilons": ["1"], "trials": 2, "workers": 1}
-        with pytest.raises((ChoiceError, ValueError), match=words):
-            evaluate(maker_of(), **{**made, **given})
-
-
-def test_no_gap_is_null_in_data() -> None:
-    alone = AMONG[:1]
-    maker = maker_of(among=alone, trained_on=planted(lambda *_: (0.3,), alone))
-    found = evaluate(maker, tables(1), ["1"], trials=2, workers=1)
-    assert math.isnan(found.figures.gap_closed)
-    data = found.as_data()
-    assert data["gap_closed"] is None
-    json.dumps(data, allow_nan=False)

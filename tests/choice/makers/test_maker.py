@@ -25,7 +25,7 @@ from jostle.choice.makers.trained import Trained, trained_on
 from jostle.choice.makers.training import judge_all
 from jostle.corpora.folders import public
 from jostle.corpora.parts import TableSpec
-from jostle.errors import BudgetError, ChoiceError, OptionError
+from jostle.errors import BudgetError, ChoiceError
 from jostle.options.base import Option
 from jostle.options.functions import function_option
 from jostle.options.registry import get
@@ -327,26 +327,6 @@ def test_rows_that_were_bought_are_handed_on_when_sure() -> None:
         maker(jostle.rehearse(instance(1, 30_000).table, epsilon=epsilon), epsilon=epsilon)
     assert told[-1] == 28_000, "for much budget, exactly"
     assert told[0] is None, "for little, not at all"
-
-
-def test_mistakes_in_making_one_are_sentences(tmp_path: Path) -> None:
-    wrong: list[tuple[dict[str, Any], str]] = [
-        ({"among": []}, "no Options to choose among"),
-        ({"among": ["Majority", "Identity"]}, "answer different questions: classification, grid"),
-        ({"among": ["Majority", "Majority"]}, "Majority is offered twice"),
-        ({"among": ["Majority"], "spending": "3/2"}, "spending is 3/2"),
-        ({"among": ["Majority"], "trained_on": tmp_path / "none.json"}, "cannot read the maker"),
-        ({"among": ["Majority"], "trained_on": tmp_path / "none.jsonl"}, "cannot read the history"),
-        ({"among": ["Majority"], "trained_on": tmp_path / "none"}, "no file or folder"),
-    ]
-    for given_, words in wrong:
-        with pytest.raises(jostle.JostleError, match=words):
-            MkChoiceMaker(**given_)
-    with pytest.raises(OptionError, match="no Option 'Majorty'"):
-        MkChoiceMaker(among=["Majorty"])
-    untrained = ChoiceMaker(among=AMONG)
-    with pytest.raises(ChoiceError, match="is not trained"):
-        untrained(jostle.rehearse(instance(1).table, epsilon=1), epsilon=1)
 
 
 def test_what_was_learned_is_found_again_until_something_changes(maker: ChoiceMaker) -> None:

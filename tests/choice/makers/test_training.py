@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -15,7 +14,7 @@ from small import METAFEATURES, attributes, budget, by_rows, first_share, known_
 from jostle.choice.learning.cases import Cases, cases_of
 from jostle.choice.learning.history import History, KnownDatabase, KnownInstance, Line, Runs, judged_key
 from jostle.choice.learning.learners import ForestLearner, TreeLearner
-from jostle.choice.learning.regret import single_best, split_groups
+from jostle.choice.learning.regret import split_groups
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.making import Training
 from jostle.choice.makers.trained import Trained, trained_on
@@ -193,15 +192,6 @@ def twins(history: History) -> History:
     )
 
 
-def test_the_single_best_by_hand() -> None:
-    losses = np.array([[0.1, 0.3], [0.1, 0.3], [0.5, 0.2]])
-    even = np.ones(3)
-    assert single_best(losses, even, 0.01) == 0
-    assert single_best(losses, np.array([0.5, 0.5, 2.0]), 0.01) == 1
-    # By regret, which has no scale: 3 on the first two against 2.5 on the last.
-    assert single_best(losses * np.array([[1], [1], [100]]), even, 0.0) == 0
-
-
 def test_what_is_learned_hangs_on_no_order_in_which_rehearsals_ended() -> None:
     """Workers hand losses in as they end: what is learned from is in the order in which it is named."""
     history = known_by_rows()
@@ -213,12 +203,6 @@ def test_what_is_learned_hangs_on_no_order_in_which_rehearsals_ended() -> None:
     assert second.instances == first.instances
     assert second.databases.tolist() == first.databases.tolist()
     np.testing.assert_array_equal(second.losses, first.losses)
-
-
-def test_one_group_is_too_few() -> None:
-    history = planted(by_rows, AMONG, count=3, group=lambda number: "all")
-    with pytest.raises(ChoiceError, match="one group of databases"):
-        judged(history)
 
 
 def test_what_is_trained_reads_back_and_remembers_what_it_learned_from() -> None:
@@ -238,24 +222,6 @@ def test_what_is_trained_reads_back_and_remembers_what_it_learned_from() -> None
         row = [seen[METAFEATURES.index(each)] for each in looked_at]
         assert trained.predict(row).order[0] == taken
         assert words in trained.why(row, looked_at, taken, trained.predict(row))
-
-
-@pytest.mark.parametrize(
-    "name", ["task", "options", "share", "fitted", "single", "digests", "figures", "kind", "usual"]
-)
-def test_a_damaged_maker_is_refused(name: str) -> None:
-    cases, tried = judged(known_by_rows())
-    facts = json.loads(trained_on(cases, AMONG, tried).to_json())
-    del facts[name]
-    with pytest.raises(ChoiceError, match="damaged"):
-        Trained.from_json(json.dumps(facts))
-
-
-def test_a_file_of_another_version_is_refused() -> None:
-    with pytest.raises(ChoiceError, match="another version"):
-        Trained.from_json('{"version": 99}')
-    with pytest.raises(ChoiceError, match="no names and values"):
-        Trained.from_json("[]")
 
 
 def test_losses_of_one_judge_are_not_learned_from_by_another() -> None:

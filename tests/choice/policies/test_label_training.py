@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from fractions import Fraction
 from pathlib import Path
@@ -16,15 +15,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from processes import LIMIT, started
+from run_here import run
 
 import jostle
 from jostle.choice.policies import work as label_notes
 from jostle.choice.policies.learn import Labelled
-from jostle.choice.policies.work import Notebook, Part, halves, situations_of
-from jostle.choice.trainer import evaluate_policies, train_policies
-from jostle.cli import main
+from jostle.choice.policies.work import Part, halves, situations_of
+from jostle.choice.trainer import train_policies
 from jostle.corpora.folders import public
-from jostle.errors import BudgetError, ChoiceError
+from jostle.errors import ChoiceError
 from jostle.learned.policies import CHANGED, nothing_learned, place_of, policies_for
 from jostle.programs import load_maker, load_trainable
 from jostle.sites import force
@@ -99,14 +98,6 @@ def python(tmp_path: Path) -> Path:
     return path
 
 
-def run(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
-    """Run the command in this process and return its exit status."""
-    monkeypatch.setattr(sys, "argv", ["jostle", *map(str, words)])
-    with pytest.raises(SystemExit) as ending:
-        main()
-    return int(ending.value.code or 0)
-
-
 def train(monkeypatch: pytest.MonkeyPatch, path: Path, databases: Path, *words: object) -> int:
     given = ("--corpus", databases, "--engine", "threads", "--repeats", 12, "--epsilon", "1/2", "4")
     return run(monkeypatch, "train", path, *given, *words)
@@ -134,6 +125,7 @@ def choices(option: Any, databases: Path, epsilon: str = "4") -> list[Chosen]:
     return [each for each in trace.records if isinstance(each, Chosen)]
 
 
+@pytest.mark.slow
 def test_a_formula_takes_the_place_of_a_choice_and_passes_the_check(
     program: Path, databases: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -173,6 +165,7 @@ def test_a_program_follows_what_was_learned_and_its_trace_says_so(
     assert [name for name, _, _ in after.seen] == ["n", "epsilon"]
 
 
+@pytest.mark.slow
 def test_run_follows_it_unless_something_else_is_said(
     program: Path, databases: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -213,6 +206,7 @@ def test_run_follows_it_unless_something_else_is_said(
     assert "forces nothing" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_program_that_has_changed_does_not_follow_it_and_says_so(
     program: Path, databases: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -231,27 +225,7 @@ def test_a_program_that_has_changed_does_not_follow_it_and_says_so(
         assert jostle.load(program).options["Stump"].version != before
 
 
-def test_policies_that_cannot_be_read_are_not_followed_and_the_trace_says_so(program: Path, databases: Path) -> None:
-    path = learned(program, databases, "Stump").kept
-    whole = path.read_text()
-    for damaged in (
-        "{}",
-        whole[:100],
-        whole.replace('"caution":0.0', '"caution":"x"'),
-        whole.replace('"usual":', '"x":'),
-    ):
-        assert damaged != whole
-        path.write_text(damaged)
-        (choice,) = choices(jostle.load(program).options["Stump"], databases)
-        assert choice.taken == (("alone", 1),)
-        assert choice.why.startswith("the first alternative listed: ")
-        assert str(path) in choice.why
-        known = load_trainable(program, entry="Stump")
-        assert isinstance(known, Labelled)
-        with pytest.raises(ChoiceError, match=path.name):
-            evaluate_policies(known, public(databases), ["4"])
-
-
+@pytest.mark.slow
 def test_a_run_warns_of_policies_that_cannot_be_read(
     program: Path, databases: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -266,6 +240,7 @@ def test_a_run_warns_of_policies_that_cannot_be_read(
     assert "; jostle train " in said
 
 
+@pytest.mark.slow
 def test_what_is_no_file_is_written_to_and_not_replaced(program: Path, databases: Path, tmp_path: Path) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("only some systems have a file that is always full")
@@ -277,13 +252,7 @@ def test_what_is_no_file_is_written_to_and_not_replaced(program: Path, databases
     assert [each.learned_on for each in policies_for("Stump", labelled_mark(program), str(program)).values()]  # type: ignore[attr-defined]  # they were kept
 
 
-def test_a_budget_that_is_none_is_refused_before_anything_runs(program: Path, databases: Path) -> None:
-    known = load_trainable(program, entry="Stump")
-    assert isinstance(known, Labelled)
-    with pytest.raises(BudgetError, match="must be above 0"):
-        train_policies(known, corpus=databases, epsilons=("0",))
-
-
+@pytest.mark.slow
 def test_what_an_option_learned_is_followed_wherever_the_program_calls_it(program: Path, databases: Path) -> None:
     learned(program, databases, "Stump")
     loaded = jostle.load(program)
@@ -364,6 +333,7 @@ def test_training_that_was_stopped_goes_on_and_learns_the_same(
     assert not notes.exists(), "what was learned is kept, and the runs are not needed any more"
 
 
+@pytest.mark.slow
 def test_processes_learn_what_one_process_does(program: Path, databases: Path) -> None:
     found = load_trainable(program, entry="Stump")
     assert isinstance(found, Labelled)
@@ -392,6 +362,7 @@ def test_evaluate_says_what_each_label_is_worth(
     assert "alone everywhere  mean loss" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_program_on_grids_is_judged_by_the_grid_task_s_loss(tmp_path: Path) -> None:
     text = """\
 #Option
@@ -415,6 +386,7 @@ def Either(db, queries):
     assert losses["learned"] <= losses["flat"] < losses["nothing"]
 
 
+@pytest.mark.slow
 def test_what_cannot_be_learned_is_refused_in_words(
     program: Path,
     python: Path,
@@ -448,6 +420,7 @@ def test_what_cannot_be_learned_is_refused_in_words(
         load_maker(program)
 
 
+@pytest.mark.slow
 def test_databases_that_share_people_are_on_one_side(databases: Path) -> None:
     for number in range(4, 12):
         rows = pd.read_csv(databases / f"t{number % 4}.csv.gz")
@@ -464,6 +437,7 @@ def test_databases_that_share_people_are_on_one_side(databases: Path) -> None:
     assert few[0] == few[1] == situations[:3]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 def test_a_cluster_learns_what_this_process_learns(program: Path, databases: Path, cluster: str) -> None:
     found = load_trainable(program, entry="Stump")
@@ -474,21 +448,6 @@ def test_a_cluster_learns_what_this_process_learns(program: Path, databases: Pat
     ]
     here, there = ({label: policy.facts() for label, policy in each.policies.items()} for each in told)
     assert here == there
-
-
-class Nothing:
-    """A part of the work that gives nothing."""
-
-    key = "nothing"
-
-    def __call__(self) -> None:
-        return None
-
-
-def test_a_notebook_refuses_what_it_cannot_write(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(ChoiceError, match="cannot write"):
-        Notebook(tmp_path / "file" / "notes", "threads")([Nothing()], "work")  # type: ignore[list-item]  # as parts are
 
 
 @pytest.mark.slow

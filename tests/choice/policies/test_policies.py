@@ -79,35 +79,11 @@ def test_policies_survive_a_file(tmp_path: Path) -> None:
         assert choose("Size", among=SIZES, informed_by={"n": 30}) == "large"
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"version": 0}', '{"version": 1, "policies": [{"label": "a"}]}'])
-def test_files_that_hold_no_policies_are_refused_in_words(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "policies.json"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(ChoiceError, match=r"is not JSON|holds no names and values|of another version|damaged"):
-        read_policies(path)
-    with pytest.raises(ChoiceError, match="cannot read"):
-        read_policies(tmp_path / "none.json")
-
-
 def test_a_policy_answers_the_choice_it_was_learned_for_and_no_other() -> None:
     with pytest.raises(ChoiceError, match="was learned among small, large, and is asked to choose among huge, tiny"):
         choose("Size", among=("huge", "tiny"), informed_by={"n": 1}, policy=policy())
     with pytest.raises(ChoiceError, match="looks at 'n', which the choice does not see"):
         choose("Size", among=SIZES, informed_by={"m": 1}, policy=policy())
-
-
-WRONG: list[dict[str, Any]] = [
-    {"forests": (stump(1, 0, 1),)},
-    {"inputs": ("n", "m")},
-    {"forests": (stump(1, 0, 1), stump(1, 0, 1, inputs=2))},
-    {"usual": "huge"},
-]
-
-
-@pytest.mark.parametrize("changed", WRONG)
-def test_a_policy_has_a_forest_for_each_alternative(changed: dict[str, Any]) -> None:
-    with pytest.raises(ChoiceError, match="of Size"):
-        policy(**changed)
 
 
 def test_the_policies_that_come_with_jostle_fit_the_tree() -> None:

@@ -43,6 +43,7 @@ def test_class_counts_that_are_known_are_not_bought_again_and_their_share_goes_t
     assert sum(spent for _, spent in poor) == sum(spent for _, spent in known) == 1
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("before", [Fraction(1, 3), Fraction(4)])
 def test_class_counts_are_as_exact_as_both_purchases_together(before: Fraction) -> None:
     """400 draws: the mean square of the error is the formula's, within five standard errors."""
@@ -83,6 +84,7 @@ def test_tables_that_are_known_leave_more_for_the_others() -> None:
     assert inner.spent == 1
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("name", ["Majority", "NaiveBayes", "PooledTree", "PooledBayes", "MarginalRegression"])
 def test_with_a_sure_look_models_know_the_class_shares(name: str) -> None:
     """At an epsilon that tells nothing by itself, the commonest class is found from what was bought before."""
@@ -101,6 +103,7 @@ FULL = evolve(
 """Without blanks: what is known of each column is of the same rows."""
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("name", ["NaiveBayes", "PooledBayes", "MarginalRegression"])
 def test_counts_by_value_and_class_that_were_bought_before_make_chances_surer(name: str) -> None:
     """The variance of a row's chances over the noise falls, what was known being about as exact as what is bought."""

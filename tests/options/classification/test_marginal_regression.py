@@ -22,7 +22,6 @@ from jostle.options.classification.noisy_tables import (
 )
 from jostle.options.models.kinds import AdditiveModel
 from jostle.privacy.amounts import Amount
-from jostle.tables.schema import Neighbours
 from jostle.trace.records import Charged, Trace
 
 EVEN = np.array([0.5, 0.5])
@@ -61,16 +60,6 @@ def test_pairs_are_bought_where_rows_are_many_and_attributes_are_picked_where_th
     asked = sites(schema, rows[:40], "1")
     assert asked == ["classes", *["attribute"] * (len(asked) - 2), "values"]
     assert 0 < asked.count("attribute") < 7
-
-
-@pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
-@pytest.mark.parametrize("attributes", [0, 1, 12])
-@pytest.mark.parametrize("epsilon", ["1/97", "1", "1000"])
-def test_whatever_is_bought_all_of_epsilon_is_spent(epsilon: str, attributes: int, relation: Neighbours) -> None:
-    label = np.random.default_rng(0).integers(0, 3, 300)
-    codes = np.random.default_rng(1).integers(0, 3, (300, attributes))
-    schema = schema_of(*[3] * (attributes + 1), neighbours=relation)
-    assert sites(schema, np.column_stack([codes, label]).tolist(), epsilon)[0] == "classes"
 
 
 @pytest.mark.slow

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import math
 from fractions import Fraction
 from typing import Any
@@ -15,7 +14,7 @@ from tables_of_labels import arrow, correlated, table_of
 
 import jostle
 from jostle import Categorical, Numeric, Schema
-from jostle.errors import OptionError, TableError
+from jostle.errors import TableError
 from jostle.options import get
 from jostle.options.models.kinds import AdditiveModel, Term, TreeModel
 from jostle.tables.attributes import UNKNOWN, attribute_codes, label_codes
@@ -87,23 +86,6 @@ def test_the_text_is_the_tree() -> None:
         "|  weight = heavy: no (0.70)",
         "colour = blue: no (0.90)",
     ]
-
-
-def test_a_leaf_has_no_branches() -> None:
-    assert list(by_hand().branches(1)) == [("weight = light to middle", 3), ("weight = heavy", 4)]
-    assert list(by_hand().branches(2)) == []
-
-
-def test_the_plot_shows_every_node() -> None:
-    pytest.importorskip("matplotlib")
-    texts = [text.get_text() for text in by_hand().plot().axes[0].texts]
-    assert {"colour", "weight", "yes (0.80)", "no (0.70)", "no (0.90)", "light to middle"} <= set(texts)
-    drawn = by_hand().plot().axes[0].texts
-    assert {text.get_bbox_patch().get_facecolor() for text in drawn if text.get_text() == "red"} == {
-        (1.0, 1.0, 1.0, 1.0)
-    }
-    with pytest.raises(OptionError, match="no tree 1"):
-        by_hand().plot(1)
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -179,16 +161,3 @@ def test_codes_are_those_of_a_table_and_no_row_is_left_out() -> None:
 def test_a_frame_without_an_attribute_is_refused() -> None:
     with pytest.raises(TableError, match="weight"):
         by_hand().predict(pa.table({"colour": ["red"]}))
-
-
-def test_no_rows_no_predictions() -> None:
-    assert by_hand().predict(UNLABELLED.slice(0, 0)).tolist() == []
-    labelled = UNLABELLED.append_column("label", pa.array(["no"] * 4))
-    assert math.isnan(by_hand().score(labelled.slice(0, 0)))
-
-
-def test_a_tree_in_a_file_that_leads_nowhere_is_refused() -> None:
-    held = json.loads(by_hand().to_json())
-    held["facts"]["children"][0] = 0
-    with pytest.raises(OptionError, match="the model is damaged: the routing has a node whose child"):
-        Model.from_json(json.dumps(held))

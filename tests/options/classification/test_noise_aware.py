@@ -48,6 +48,7 @@ def every_row(schema: Schema) -> np.ndarray[Any, np.dtype[np.int64]]:
 # Limits
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("name", NOISE_AWARE)
 def test_where_noise_drowns_the_tables_but_not_the_classes_they_say_the_commonest_class(name: str, seed: int) -> None:
@@ -132,19 +133,6 @@ def test_gini_finds_what_moves_shares_and_not_the_commonest_class() -> None:
 
 
 # Ledger
-
-
-@pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
-@pytest.mark.parametrize("epsilon", ["1/97", "1", "30"])
-@pytest.mark.parametrize("name", NOISE_AWARE)
-def test_however_deep_the_tree_all_of_epsilon_is_spent_and_no_more(
-    name: str, epsilon: str, relation: Neighbours
-) -> None:
-    schema, rows = correlated(400, neighbours=relation)
-    option: Any = get(name)
-    db = jostle.rehearse(table_of(rows, schema), epsilon=Fraction(epsilon), seed=6)
-    option(db, epsilon=Fraction(epsilon))
-    assert db.spent == Fraction(epsilon)
 
 
 # Estimates

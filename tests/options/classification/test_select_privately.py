@@ -10,8 +10,8 @@ import pytest
 from tables_of_labels import arrow, correlated, table_of
 
 import jostle
-from jostle import Schema, Table
-from jostle.errors import BudgetError, ChoiceError, JostleError, OptionError
+from jostle import Table
+from jostle.errors import ChoiceError, OptionError
 from jostle.options import get
 from jostle.options.classification.tuning import CANDIDATES, SelectPrivately
 from jostle.options.models.kinds import BayesTreeModel
@@ -29,6 +29,7 @@ def people(neighbours: Neighbours = "add_remove", seed: int = 7) -> Table:
     return table_of(rows, schema)
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("epsilon", ["1/20", "1/3", "7", "0.0123456789"])
 @pytest.mark.parametrize("eta", ["-1/2", "0", "1"])
 @pytest.mark.parametrize("relation", get_args(Neighbours))
@@ -75,6 +76,7 @@ def test_it_keeps_what_predicts_well() -> None:
         assert isinstance(model, BayesTreeModel)
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("name", [*ALL, "RandomForest(trees=3)", "JostledTree(combine=mean, trees=2)"])
 def test_the_rule_that_is_scored_predicts_what_the_model_does(name: str) -> None:
     """The exact count of both on 120 rows, where no two chances are nearly, but not quite, equal."""
@@ -92,33 +94,6 @@ def test_a_model_without_a_rule_is_refused() -> None:
         hits_of(object())  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("wrong", "error"),
-    [
-        ({"among": []}, ChoiceError),
-        ({"among": ["JostledTree"]}, ChoiceError),
-        ({"among": ["Identity"]}, ChoiceError),
-        ({"among": [SelectPrivately(among=["Majority"])]}, ChoiceError),
-        ({"among": ["NoSuchThing"]}, ChoiceError),
-        ({"among": ["Majority"], "gamma": 0}, OptionError),
-        ({"among": ["Majority"], "gamma": "1/20000"}, BudgetError),
-        ({"among": ["Majority"], "eta": 2}, BudgetError),
-        ({"among": ["Majority"], "score_share": 1}, OptionError),
-    ],
-    ids=str,
-)
-def test_what_cannot_be_tried_is_refused_at_once(wrong: dict[str, Any], error: type[JostleError]) -> None:
-    with pytest.raises(error):
-        SelectPrivately(**wrong)
-
-
-def test_a_budget_too_small_is_refused_before_any_charge() -> None:
-    db = jostle.rehearse(people(), epsilon=1)
-    with pytest.raises(BudgetError):
-        SelectPrivately(among=ALL)(db, epsilon=2)
-    assert db.spent == 0
-
-
 def test_too_little_for_any_run_is_refused_before_any_charge() -> None:
     """Of 2e-12, a run has 7.2e-13, at which no Option runs."""
     db = jostle.rehearse(people(), epsilon=1)
@@ -128,22 +103,3 @@ def test_too_little_for_any_run_is_refused_before_any_charge() -> None:
     with pytest.raises(ChoiceError, match="wider than any table has rows"):
         db.select(option.selection, "2e-12")
     assert db.spent == 0
-
-
-def test_a_table_without_a_label_is_refused_before_any_charge() -> None:
-    schema, rows = correlated(20)
-    table = Table.from_frame(arrow(rows, schema), Schema(dict(schema.columns)))
-    db = jostle.rehearse(table, epsilon=1)
-    option = SelectPrivately(among=["Majority"])
-    with pytest.raises(OptionError, match="no label"):
-        option(db, epsilon=1)
-    with pytest.raises(ChoiceError, match="leave it out"):
-        db.select(option.selection, 1)
-    assert db.spent == 0
-
-
-def test_the_same_seed_gives_the_same_model() -> None:
-    option = SelectPrivately(among=ALL)
-    first, second = (option(jostle.rehearse(people(), epsilon=1, seed=5), epsilon=1) for _ in range(2))
-
-    assert first.to_json() == second.to_json()

@@ -9,7 +9,6 @@ import pytest
 from tables_of_labels import arrow, correlated, table_of
 
 import jostle
-from jostle.errors import JostleError
 from jostle.tasks.classification.model import Model
 
 
@@ -38,6 +37,7 @@ def test_with_much_budget_it_is_the_best_of_these_rows(trained: tuple[Any, dict[
     assert found.best in str(found)
 
 
+@pytest.mark.slow
 def test_what_it_says_with_confidence_is_wrong_no_more_often(trained: tuple[Any, dict[str, Model]]) -> None:
     """At little epsilon: among 300 runs, those that are wrong although they are 80% sure are at most 20%."""
     (schema, data), models = trained
@@ -78,27 +78,3 @@ def test_models_that_do_as_well_are_not_told_apart(trained: tuple[Any, dict[str,
 
     assert np.median([jostle.compare_models(db, same, epsilon=1).confidence for _ in range(9)]) < 0.9
     assert found.names == ("Majority 1", "Majority 2")
-
-
-def test_what_cannot_be_compared_is_refused_and_nothing_is_charged(trained: tuple[Any, dict[str, Model]]) -> None:
-    (schema, data), models = trained
-    other_schema, other = correlated(20)
-    db = jostle.rehearse(table_of(other, other_schema), epsilon=1)
-    given: list[tuple[Any, str]] = [
-        ([models["Majority"]], "one model is given"),
-        ({"a": models["Majority"], "b": "model"}, "'b' is str, not a model"),
-        (list(models.values()), "another schema"),
-        (3, "a list of models is wanted"),
-        (None, "a list of models is wanted"),
-        ({1: models["Majority"], "1": models["NaiveBayes"]}, "a model is called 1"),
-    ]
-    for each, fault in given:
-        with pytest.raises(JostleError, match=fault):
-            jostle.compare_models(db, each, epsilon=1)
-    compared = jostle.compare_models(jostle.rehearse(table_of(data, schema)), models, epsilon=1)
-    with pytest.raises(JostleError, match="none of the models"):
-        compared.lead("forest")
-    for level in (0, 1, "0.9", None, True):
-        with pytest.raises(JostleError, match="level of an interval"):
-            compared.lead("Majority", level)  # type: ignore[arg-type]  # that is the mistake
-    assert db.spent == 0

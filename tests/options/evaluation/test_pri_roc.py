@@ -50,6 +50,7 @@ VARIANTS = [
 ]
 
 
+@pytest.mark.representative("option")
 @pytest.mark.parametrize("option", VARIANTS, ids=lambda option: option.name)
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace_one"])
 def test_with_much_budget_it_is_the_curve_of_the_rows(option: PriROC, neighbours: Neighbours) -> None:
@@ -109,6 +110,7 @@ def test_where_few_scores_are_possible_none_of_the_budget_is_spent_on_medians() 
     assert len(curve.thresholds) == 11
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize(
     "name", ["NaiveBayes", "PooledTree", "RandomForest(trees=7)", "BayesTree(depth=1)", "PatilSingh(trees=3)"]
 )
@@ -177,21 +179,6 @@ def test_what_public_facts_rule_out_is_refused_in_a_sentence_and_nothing_is_char
     assert db.spent == 0
 
 
-@pytest.mark.parametrize(
-    ("asked", "fault"),
-    [
-        (("label",), "no column 'label'"),
-        ((3,), "int gives no scores"),
-        (("score", "maybe"), "no class 'maybe'"),
-    ],
-)
-def test_what_is_asked_for_and_is_not_there_is_refused(asked: tuple[Any, ...], fault: str) -> None:
-    db = jostle.rehearse(scored(*binormal(5, 5)), epsilon=1)
-    with pytest.raises(JostleError, match=fault):
-        PriROC()(db, *asked, epsilon=1)
-    assert db.spent == 0
-
-
 def test_a_model_of_another_schema_is_refused() -> None:
     schema, data = correlated(50, classes=2)
     model = jostle.options.get("Majority")(jostle.rehearse(table_of(data, schema), seed=1), epsilon=1)
@@ -202,12 +189,7 @@ def test_a_model_of_another_schema_is_refused() -> None:
         PriROC()(jostle.rehearse(table_of(data, schema), epsilon=1), model, epsilon=1)
 
 
-@pytest.mark.parametrize("levels", [0, 1, 2.5])
-def test_fewer_than_two_thresholds_are_refused(levels: Any) -> None:
-    with pytest.raises(JostleError, match="must be a whole number from 2"):
-        PriROC(levels=levels)
-
-
+@pytest.mark.representative("option")
 @pytest.mark.parametrize(
     "rows",
     [

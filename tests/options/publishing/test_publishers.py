@@ -20,8 +20,7 @@ import jostle
 from jostle import Dates, Numeric, Schema, Table
 from jostle.errors import FewRowsWarning, OptionError
 from jostle.options import get, names
-from jostle.options.publishing.one_grid import pool_of
-from jostle.options.publishing.projected_histogram import histogram_share, mda, nonprivate_kd, simulated_k
+from jostle.options.publishing.projected_histogram import mda, nonprivate_kd
 from jostle.tables.columns import Categorical
 from jostle.tables.schema import Neighbours
 from jostle.tasks.publishing import Published
@@ -47,6 +46,7 @@ def published(name: str, *, epsilon: int = 1000, count: int = 2000) -> tuple[Pub
     return option(jostle.rehearse(table_of(rows, schema), epsilon=epsilon, seed=1), epsilon=epsilon), schema, rows
 
 
+@pytest.mark.representative("name")
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("name", PUBLISHERS)
 def test_tables_at_the_edge_work_and_cost_what_they_should(name: str, shape: str) -> None:
@@ -102,26 +102,6 @@ def test_the_rows_are_of_the_schema_and_can_be_read_again(name: str, tmp_path: P
     assert found.to_frame("polars").shape == frame.shape
     assert str(found.epsilon) == "1"
     assert "epsilon 1 under add_remove" in found.privacy
-
-
-@pytest.mark.parametrize("name", PUBLISHERS)
-def test_marginals_are_drawn_beside_their_noisy_counts(name: str) -> None:
-    pytest.importorskip("matplotlib")
-    found, _, _ = published(name, epsilon=1)
-    figure = found.plot()
-    assert [axes.get_title() for axes in figure.axes] == list(found.names)
-    for axes, column in zip(figure.axes, found.columns, strict=True):
-        assert [bar.get_height() for bar in axes.patches] == found.marginal(column.name).tolist()
-        assert np.allclose(axes.lines[0].get_ydata(), column.counts)
-
-
-def test_numbers_are_middles_of_bins_and_what_is_in_none_is_empty() -> None:
-    schema = Schema({"n": Numeric(0, 8, bins=4, missing="value"), "y": Categorical(["a", "b"])}, label="y")
-    frame = pa.table({"n": [1.0, None, 7.5] * 200, "y": ["a", "b", "b"] * 200})
-    db = jostle.rehearse(Table.from_frame(frame, schema), seed=1)
-    found = get("PrivPfC")(db, epsilon=100).to_frame("pandas")
-    assert set(found["n"].dropna()) <= {1.0, 3.0, 5.0, 7.0, 2.0, 6.0, 4.0}
-    assert 150 < found["n"].isna().sum() < 250
 
 
 def test_a_value_of_a_group_is_drawn_evenly() -> None:
@@ -237,16 +217,6 @@ def test_partition_and_select_works_at_the_edge_and_passes_no_promise(shape: str
 # Pools
 
 
-def test_a_pool_holds_the_smallest_grids_and_no_column_comes_first_by_its_name() -> None:
-    schema = schema_of(2, 3, 3, 5, 2)
-    pool = pool_of(schema, 10**6, 10**6)
-    assert len(pool.taken) == 2**4 == len({tuple(grid) for grid in pool.taken.tolist()})
-    assert pool.sizes == sorted(pool.sizes)
-    assert max(pool_of(schema, 9, 10**6).sizes) <= 9 * 2  # by class
-    assert pool_of(schema, 10**6, 3).sizes == pool.sizes[:3]
-    assert pool_of(schema, 0, 10).sizes == [2]
-
-
 # Public data
 
 
@@ -258,12 +228,6 @@ def test_on_public_rows_the_telling_columns_are_taken() -> None:
     assert len(mda(frame, schema, 0.5)) < len(mda(frame, schema, 0.0))
     with pytest.raises(OptionError, match="k=9 columns"):
         nonprivate_kd(frame, schema, 9)
-
-
-def test_simulated_rows_ask_for_more_columns_the_fewer_bins_they_have() -> None:
-    assert simulated_k(45_000, 14, 2, 2) > simulated_k(45_000, 14, 2, 6) >= 1
-    assert simulated_k(45_000, 14, 2, 2) == 4  # as the paper has it for such tables
-    assert 0 < histogram_share(45_000, 14, 2, 4, 5) < 1
 
 
 @pytest.mark.parametrize(("columns", "values"), [pytest.param(1300, 2, marks=pytest.mark.slow), (250, 20)])
@@ -310,37 +274,6 @@ def test_diffgen_splits_what_tells_labels_apart_step_by_step() -> None:
 
 
 # What is refused, and warned of
-
-
-def test_diffgen_looks_a_column_s_levels_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each of a thousand groups once looked them all up again, in every step."""
-    looked: list[Categorical] = []
-    levels: Any = Categorical.levels
-
-    def noted(column: Categorical) -> Any:
-        looked.append(column)
-        return levels.fget(column)
-
-    monkeypatch.setattr(Categorical, "levels", property(noted))
-    option: Any = get("DiffGen(steps=2)")
-    option(jostle.rehearse(table_of([(3, 1, 1)] * 20, schema_of(30, 20, 2)), epsilon=1, seed=1), epsilon=1)
-    assert len(looked) <= 10
-
-
-def test_more_columns_than_there_are_is_refused_before_any_charge() -> None:
-    schema, rows = correlated(50)
-    db = jostle.rehearse(table_of(rows, schema), epsilon=1)
-    with pytest.raises(OptionError, match="k=9 columns are asked for, and there are 4 attributes"):
-        get("ProjectedHistogram(k=9)")(db, epsilon=1)
-    assert db.spent == 0
-
-
-def test_too_little_for_any_grid_is_refused_where_the_rows_are_known() -> None:
-    schema, rows = correlated(120, neighbours="replace_one", rows=120)
-    db = jostle.rehearse(table_of(rows, schema), epsilon=1)
-    with pytest.raises(OptionError, match="too few for a grid of even one cell"):
-        get("PrivPfC")(db, epsilon=Fraction(1, 1000))
-    assert db.spent == 0
 
 
 @pytest.mark.parametrize("name", [*PUBLISHERS, "PublishedTree"])

@@ -63,6 +63,7 @@ def test_a_total_that_is_known_is_not_bought_again_and_its_share_goes_to_the_res
     assert sum(spent for _, spent in poor) == sum(spent for _, spent in sure) == 1
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize(("before", "name"), [(1, "Uniform"), (3, "UniformGrid"), (3, "AdaptiveGrid")])
 def test_the_total_is_as_exact_as_both_purchases_together(before: int, name: str) -> None:
     """400 runs: the mean square of the error is the formula's within five standard errors, and less than without."""
@@ -99,6 +100,7 @@ def test_a_first_look_that_is_known_is_not_bought_again_and_its_share_goes_to_th
     assert sum(spent for _, spent in poor) == sum(spent for _, spent in known) == 1
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
 @pytest.mark.parametrize("before", [Fraction(1, 4), Fraction(3)])
 def test_a_level_is_seen_as_exactly_as_both_purchases_together(before: Fraction, relation: Neighbours) -> None:
@@ -153,6 +155,7 @@ def test_mwem_begins_with_what_is_known_and_counts_it_once() -> None:
     assert weights.bought[0].variance >= 1e12
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize(
     ("name", "regions"),
     [

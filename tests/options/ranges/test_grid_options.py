@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 import jostle
 from jostle import Numeric, Schema, Table, options
-from jostle.errors import JostleError, OptionError, TableError
 from jostle.options.ranges.base import GridOption
 from jostle.tables.schema import Neighbours
-from jostle.tasks.ranges.estimate import Estimate, SparseEstimate, Workload
+from jostle.tasks.ranges.estimate import Workload
 
 NAMES = options.names("grid")
 WITH_ERROR_BARS = (
@@ -40,44 +37,7 @@ def made_up(shape: tuple[int, ...], seed: int = 0) -> NDArray[np.int64]:
     return generator.poisson(np.where(generator.random(shape) < 0.3, 40, 1)).astype(np.int64)
 
 
-def test_the_named_options_are_there() -> None:
-    named = (
-        "Identity Uniform UniformGrid AdaptiveGrid DAWA MWEM Privelet HierarchicalB QuadTree AHP PerturbedHistogram "
-        "ThresholdedHistogram GreedyH"
-    )
-    assert set(named.split()) <= set(NAMES)
-
-
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize(
-    ("neighbours", "public"), [("add_remove", False), ("replace_one", False), ("replace_one", True)]
-)
-@pytest.mark.parametrize("shape", SHAPES)
-def test_what_is_spent_is_what_was_declared(
-    name: str, neighbours: Neighbours, shape: tuple[int, ...], *, public: bool
-) -> None:
-    counts = made_up(shape)
-    rows = int(counts.sum()) if public else None
-    db = jostle.rehearse(Table.from_grid(counts, neighbours=neighbours, rows=rows), epsilon="1/3", seed=1)
-
-    estimate = the_option(name)(db, Workload.random_ranges(shape, 20), epsilon="1/3")
-
-    assert estimate.shape == shape
-    assert np.all(np.isfinite(estimate.cells))
-    assert db.left == 0
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_same_seed_gives_the_same_estimate_and_another_another(name: str) -> None:
-    table = Table.from_grid(made_up((13, 7)))
-
-    def cells(seed: int) -> list[float]:
-        return the_option(name)(jostle.rehearse(table, epsilon="1/2", seed=seed), epsilon="1/2").cells.ravel().tolist()
-
-    assert cells(4) == cells(4)
-    assert cells(4) != cells(5)
-
-
+@pytest.mark.representative("name")
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "Uniform"])
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace_one"])
 @pytest.mark.parametrize("shape", SHAPES)
@@ -92,6 +52,7 @@ def test_with_ever_more_budget_answers_become_exact(name: str, neighbours: Neigh
     assert answers == pytest.approx(workload.answers(counts), abs=0.5 if name == "MWEM" else 1e-6)
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("name", NAMES)
 def test_four_times_the_records_are_worth_four_times_the_budget(name: str) -> None:
     """Scaled error depends on records * epsilon: geometric means over 40 seeds agree to 40 %."""
@@ -121,46 +82,6 @@ def test_a_grid_without_records_has_next_to_none_in_the_estimate(name: str) -> N
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_workload_of_another_grid_is_refused_before_any_charge(name: str) -> None:
-    db = jostle.rehearse(Table.from_grid(made_up((4, 4))), epsilon=1, seed=0)
-
-    with pytest.raises(OptionError, match=r"the workload is for a grid of shape \(5,\)"):
-        the_option(name)(db, Workload.identity(5), epsilon=1)
-    assert db.spent == 0
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_more_cells_than_fit_are_refused_before_any_charge(name: str) -> None:
-    """Dense ones refuse 2**40 cells; the sparse one takes them and refuses 2**63."""
-    sparse = name == "ThresholdedHistogram"
-    columns = {f"c{number}": Numeric(0, 1, bins=2**20 if not sparse else 2**21) for number in range(2 + sparse)}
-    frame = {name: [0.5, 0.25] for name in columns}
-    pandas = pytest.importorskip("pandas")
-    db = jostle.rehearse(Table.from_frame(pandas.DataFrame(frame), Schema(columns)), epsilon=1, seed=0)
-
-    with pytest.raises(OptionError, match=r"does not run here: .* cells"):
-        the_option(name)(db, epsilon=1)
-    assert db.spent == 0
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_more_budget_than_there_is_is_refused(name: str) -> None:
-    db = jostle.rehearse(Table.from_grid(made_up((4, 4))), epsilon=1, seed=0)
-
-    with pytest.raises(JostleError, match="asks for epsilon 2"):
-        the_option(name)(db, epsilon=2)
-    assert db.spent == 0
-
-
-@pytest.mark.parametrize(
-    "counts", [[], np.zeros((0, 3)), [1.0, np.nan], [3, -1], [0.5], [np.inf], 7, ["many"]], ids=str
-)
-def test_what_is_no_grid_of_counts_is_refused_in_a_sentence(counts: Any) -> None:
-    with pytest.raises(TableError, match=r"the grid (has no cells|holds something other than counts)"):
-        Table.from_grid(counts)
-
-
-@pytest.mark.parametrize("name", NAMES)
 def test_the_columns_of_any_table_span_a_grid(name: str) -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"west": [0.1, 0.9, 0.9, 0.5], "north": [0.0, 1.0, 1.0, 0.2]})
@@ -182,6 +103,7 @@ def test_who_knows_the_errors_of_its_answers_says_them(name: str) -> None:
     assert name in WITH_ERROR_BARS or not estimate.linear
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("name", WITH_ERROR_BARS)
 def test_error_bars_are_the_errors(name: str) -> None:
     """Root mean square of error / deviation over 200 runs, within 15 %, with fixed seeds."""
@@ -197,14 +119,3 @@ def test_error_bars_are_the_errors(name: str) -> None:
         ratios.append((estimate.answers(workload) - truth) / deviations)
     # Counts of 500 are so far above the noise that taking out negative ones changes nothing.
     assert np.sqrt(np.mean(np.square(ratios))) == pytest.approx(1, abs=0.15)
-
-
-def test_estimates_show_no_numbers_unless_asked() -> None:
-    assert repr(Estimate(np.zeros((3, 4)))) == "<Estimate of a grid of 3 x 4 cells>"
-    assert Estimate(np.array([-2.0, 0.4, 0.6, 7.5])).records().tolist() == [0, 0, 1, 7]
-    sparse = SparseEstimate((2, 3), np.array([1, 5]), np.array([4, 2]))
-    assert repr(sparse) == "<SparseEstimate of 2 cells of a grid of 2 x 3 cells>"
-    assert sparse.cells.tolist() == [[0, 4, 0], [0, 0, 2]]
-    assert sparse.coordinates().tolist() == [[0, 1], [1, 2]]
-    workload = Workload.all_ranges((2, 3))
-    assert sparse.answers(workload).tolist() == workload.answers(sparse.cells).tolist()

@@ -46,6 +46,7 @@ def integrated(model: SplitModel, root: float, leaves: tuple[float, float], scal
     return np.array([first, total - first])
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize(
     ("model", "root", "leaves"),
     [
@@ -168,6 +169,7 @@ def comb(generator: np.random.Generator) -> NDArray[np.float64]:
     return np.where(np.arange(256) % 3 == generator.integers(3), 60.0, 1.0)
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("kind", [steps, spikes, bell, rough, comb])
 @pytest.mark.parametrize("scale", [3.0, 30.0])
 @pytest.mark.parametrize("levels", [{0, 4, 8}, {2, 5, 8}], ids=str)

@@ -101,6 +101,7 @@ def test_a_query_weighs_on_the_blocks_that_hold_its_ends(side: int, seed: int) -
         assert weights.tolist() == [float(weight) for weight in expected]
 
 
+@pytest.mark.slow
 def test_privelets_error_bars_are_its_errors() -> None:
     """Root mean square of (error / deviation) over 300 runs and 10 queries is near 1; fixed seeds."""
     counts = np.random.default_rng(0).integers(0, 30, 13)

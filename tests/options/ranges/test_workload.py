@@ -65,27 +65,6 @@ def test_boxes_are_given_by_their_corners() -> None:
     assert Workload.boxes(4, [(1, 3)]).answers([1, 2, 4, 8]).tolist() == [6]
 
 
-@pytest.mark.parametrize(
-    ("boxes", "title"),
-    [
-        ([((0, 0), (3, 1))], r"query 0 .* does not lie in the grid"),
-        ([((-1, 0), (1, 1))], r"query 0 .* does not lie in the grid"),
-        ([((1, 1), (1, 2))], r"query 0 .* does not lie in the grid"),
-        ([((0,), (1,))], "a box does not have 2 numbers per corner"),
-        ([((0.5, 0), (1, 1))], "not whole numbers"),
-        ([], "no queries"),
-    ],
-)
-def test_what_is_no_box_of_the_grid_is_refused(boxes: Any, title: str) -> None:
-    with pytest.raises(OptionError, match=title):
-        Workload.boxes((2, 2), boxes)
-
-
-def test_more_queries_than_fit_in_memory_are_refused() -> None:
-    with pytest.raises(OptionError, match="are more than"):
-        Workload.all_ranges((4096, 4096))
-
-
 @given(shapes, st.integers(1, 30))
 def test_a_sample_is_part_of_the_workload(shape: tuple[int, ...], count: int) -> None:
     workload = Workload.all_ranges(shape)

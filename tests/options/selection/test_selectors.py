@@ -18,11 +18,10 @@ from jostle import Categorical, Schema, SparseFeatures, Table
 from jostle.errors import JostleError, OptionError, PrivateDataError
 from jostle.options import get, names
 from jostle.options.selection import SelectedFeatures
-from jostle.options.selection.selectors import MOST_COLUMNS, clustered
+from jostle.options.selection.selectors import clustered
 from jostle.privacy.column_scores import Discernibility, FeatureDiscernibility
-from jostle.privacy.feature_scores import FeatureScore, ScoreName
+from jostle.privacy.feature_scores import ScoreName
 from jostle.tables.engines import MemorySource
-from jostle.tables.feature_kernels import feature_list
 from jostle.tables.features import Bits
 from jostle.tables.schema import Neighbours
 from jostle.tasks import SELECTION
@@ -51,6 +50,7 @@ def texts(rows: int = 3000, neighbours: Neighbours = "add_remove") -> Table:
     return Table.from_matrix(matrix, pa.table({"label": np.where(labels, "spam", "ham")}), schema)
 
 
+@pytest.mark.representative("name")
 @pytest.mark.parametrize("relation", get_args(Neighbours))
 @pytest.mark.parametrize("name", ASKING)
 def test_without_noise_to_speak_of_the_features_that_say_the_class_are_found(name: str, relation: Neighbours) -> None:
@@ -136,23 +136,6 @@ def test_one_budget_selects_and_trains(name: str) -> None:
         assert "trained" in selected.privacy
 
 
-def test_the_first_features_are_a_public_fact() -> None:
-    option: Any = get("FirstFeatures(top=3)")
-    for rows in (5, 50):
-        assert option(jostle.protect(texts(rows), epsilon=1), epsilon=1).places == (0, 1, 2)
-    none: Any = get("FirstFeatures(top=0)")
-    selected = none(jostle.rehearse(texts(50), seed=1), epsilon=1)
-    assert selected.places == ()
-    assert len(set(selected.model.predict(selected.of(pa.table({"label": ["spam"] * 3}))))) == 1
-    many = Schema(
-        {"label": Categorical(["n", "o"])}, label="label", features=SparseFeatures("t", buckets=MOST_COLUMNS + 1)
-    )
-    assert "201 columns at once" in (get("FirstFeatures").refuses(many) or "")
-    assert get(f"FirstFeatures(top={MOST_COLUMNS})").refuses(many) is None
-    every: Any = get("FirstFeatures")
-    assert every(jostle.rehearse(texts(50), seed=1), epsilon=1).places == tuple(range(40))
-
-
 def test_a_selection_is_tested_on_rows_it_was_not_trained_on() -> None:
     option: Any = get("Peeling(training=1/2, top=5)")
     selected = option(jostle.rehearse(texts(), seed=1), epsilon=100)
@@ -194,27 +177,6 @@ def test_of_a_column_with_a_selected_value_the_whole_is_kept() -> None:
 
 
 # What is refused
-
-
-@pytest.mark.parametrize("name", SELECTORS)
-def test_public_facts_that_leave_nothing_to_select_are_refused_before_any_charge(name: str) -> None:
-    option: Any = get(name)
-    no_label = Schema({"a": Categorical(["x", "y", "z"])})
-    single = Schema({"a": Categorical(["x", "y"]), "label": Categorical(["n", "o"])}, label="label")
-    nothing = Schema({"a": Categorical(["x"]), "label": Categorical(["n", "o"])}, label="label")
-    for schema, said in ((no_label, "no label"), (single, "one feature"), (nothing, "no feature")):
-        frame = pa.table({"a": ["x"], "label": ["n"]})
-        assert said in (option.refuses(schema) or "")
-        db = jostle.protect(Table.from_frame(frame, schema), epsilon=1)
-        with pytest.raises(OptionError, match=said):
-            option(db, epsilon=1)
-        assert db.spent == 0
-
-
-@pytest.mark.parametrize("parameters", ["top=0", "most=0", "threshold=-1", "score=XY", "clusters=0", "top=1.5"])
-def test_parameters_that_make_no_sense_are_refused(parameters: str) -> None:
-    with pytest.raises(OptionError):
-        get(f"ClusterSelection({parameters})")
 
 
 def test_private_threshold_testing_is_refused_on_private_rows_with_the_counterexample() -> None:
@@ -290,12 +252,6 @@ def test_what_k_discernibility_picks_is_not_the_same_twice() -> None:
     assert len({0, 1} & set(found)) == 1
 
 
-def test_a_score_of_more_features_than_there_are_is_refused() -> None:
-    _, _, schema = some_bits(5, 2, 1)
-    with pytest.raises(JostleError, match="no feature left"):
-        FeatureDiscernibility((0, 1), 1).kernel(schema)
-
-
 def test_points_near_each_other_are_of_one_cluster() -> None:
     points = np.array([[0.0], [1], [100], [101], [2], [1000]])
     found = clustered(points, 3).tolist()
@@ -303,9 +259,3 @@ def test_points_near_each_other_are_of_one_cluster() -> None:
     assert found[2] == found[3] != found[0]
     assert found[5] not in found[:5]
     assert clustered(points[:1], 5).tolist() == [0]
-
-
-def test_features_of_columns_are_named_by_value() -> None:
-    schema = Schema({"a": Categorical(["x", "y", "z"]), "label": Categorical(["n", "o"])}, label="label")
-    assert [each.name for each in feature_list(schema)] == ["a=x", "a=y", "a=z"]
-    assert FeatureScore("IG", 1, 10).units == 1024

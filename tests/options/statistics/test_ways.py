@@ -98,6 +98,7 @@ TRUTHS: dict[str, tuple[tuple[Any, ...], list[float], int | None]] = {
 }
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("name", TRUTHS)
 def test_intervals_cover_as_often_as_they_say(name: str) -> None:
     asked, truth, rows = TRUTHS[name]
@@ -148,6 +149,7 @@ def test_a_quantile_is_exact_to_the_unit_of_a_column_with_a_million_of_them(shar
     assert probe(rows=rows, high=1_000_000).quantile("x", share, epsilon=10**6) == truth
 
 
+@pytest.mark.representative("steps")
 @pytest.mark.parametrize("steps", [1, 2, 1000, 2**20 + 7, 2**45 + 3, 2**61 - 1])
 @pytest.mark.parametrize("count", [1, 3, 1000, 4097])
 def test_intervals_are_even_however_many_steps_there_are(steps: int, count: int) -> None:
