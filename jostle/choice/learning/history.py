@@ -412,12 +412,12 @@ class History:
         """Yield the history again, in as few lines as there can be; of the times, only the median."""
         yield from self.databases.values()
         yield from self.instances.values()
-        yield from self._runs(self.instances)
+        yield from self._runs()
 
-    def _runs(self, instances: Collection[str]) -> Iterator[Runs]:
-        """Yield the runs on some instances."""
+    def _runs(self, instances: Collection[str] | None = None) -> Iterator[Runs]:
+        """Yield the runs on some instances; on all, those included that it does not have."""
         for (instance, option, version), losses in self._losses.items():
-            if instance not in instances:
+            if instances is not None and instance not in instances:
                 continue
             median = round(self.seconds(instance, option, version) or 0.0, 5)
             failures = self.failures.get((instance, option, version), ())
