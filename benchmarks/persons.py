@@ -366,6 +366,7 @@ Measured on {cost["date"]};
 def _accuracy_words(lines: list[dict[str, Any]]) -> str:
     both = [each for each in lines if "opendp" in each]
     least, most = (end(each["trials"] for each in lines) for end in (min, max))
+    more = f", {most} where Jostle seemed worse by a tenth then" if most > least else ""
     about = {each["table"]: each for each in lines}
     said = "".join(
         f"- *{name}*: {each['about']}; {each['rows']:,} rows of {each['persons']:,} persons\n"
@@ -375,8 +376,7 @@ def _accuracy_words(lines: list[dict[str, Any]]) -> str:
         f"""## Accuracy
 
 How far answers are off what is true of *all* rows, at ε = {EPSILON} for a person, on average over
-{OURS_BESIDE} runs of Jostle and {least} of OpenDP, {most} where Jostle seemed worse by a tenth then: noise, and the
-rows that are left out.
+{OURS_BESIDE} runs of Jostle and {least} of OpenDP{more}: noise, and the rows that are left out.
 Of a histogram it is the sum over its cells. OpenDP 0.16 makes the same promise
 (`unit_of(contributions=1, identifier=...)`, `truncate_per_group(m)`, pure ε) and has the same bounds of numbers and
 the same list of values. Its mean also needs a public bound on the number of rows (`max_length`). It was told

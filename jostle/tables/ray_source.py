@@ -52,7 +52,8 @@ class RaySource(PiecesSource):
 
         pieces = self._there("read its part").to_arrow_refs()
         count = max(1, min(MOST_PLACES, len(pieces)))
-        put, hold = ray.remote(num_returns=count)(_put), ray.remote(_held)
+        put: Any = ray.remote(num_returns=count)(_put)
+        hold: Any = ray.remote(_held)
         parts = [put.remote(piece, count) for piece in pieces]
         held = [
             hold.remote(self.schema, key, *(part[place] if count > 1 else part for part in parts))
