@@ -71,7 +71,7 @@ class Facet:
 
 
 @frozen(eq=False)
-class Kinds:
+class AskedAxes:
     """The sets of axes that queries are about."""
 
     cut: NDArray[np.bool_]
@@ -82,7 +82,7 @@ class Kinds:
     """Which sets are those of more than a few queries."""
 
     @classmethod
-    def of(cls, workload: Workload, *, apart: bool = True) -> Kinds:
+    def of(cls, workload: Workload, *, apart: bool = True) -> AskedAxes:
         """Those of a workload; one of all axes if they are not to be taken *apart*."""
         cut = (workload.low > 0) | (workload.high < np.array(workload.shape))
         cut[~cut.any(axis=1), int(np.argmin(workload.shape))] = True  # all of the grid: some axis tells that
@@ -103,7 +103,7 @@ class Kinds:
 
 def facets_of(workload: Workload, *, apart: bool = True) -> tuple[list[Facet], tuple[Fraction, ...]]:
     """The facets of a workload, and their shares of the budget: of all queries together if not *apart*."""
-    kinds = Kinds.of(workload, apart=apart)
+    kinds = AskedAxes.of(workload, apart=apart)
     if kinds.is_one:
         return [Facet.of(workload, kinds.axes)], (Fraction(1),)
     count_of = range(len(kinds.cut))
@@ -131,7 +131,7 @@ def facets_of(workload: Workload, *, apart: bool = True) -> tuple[list[Facet], t
 def tells_all(workload: Workload) -> bool:
     """Whether queries tell all cells apart, more or less: then `AskedCells` is the Option that it counts by."""
     cells = math.prod(workload.shape)
-    if Kinds.of(workload).is_one:
+    if AskedAxes.of(workload).is_one:
         return math.prod(map(len, workload.runs())) > NEARLY * cells
     facets, _ = facets_of(workload)
     return len(facets) == 1 and len(facets[0].tree.starts[-1]) == cells
