@@ -73,7 +73,7 @@ def test_a_grid_has_the_counts_of_leaves_that_it_is_fitted_to() -> None:
         for facet, cells in zip(facets, sums, strict=True)
     ]
     grid = fitted((4, 6, 5), list(zip(facets, leaves, strict=True)), [1.0, 1.0])
-    for facet, cells, others in zip(facets, sums, (2, (0, 1)), strict=True):
+    for facet, cells, others in zip(facets, sums, ((2,), (0, 1)), strict=True):
         assert np.allclose(facet.workload.answers(grid.sum(axis=others)), facet.workload.answers(cells))
     nothing = fitted((4, 6, 5), [(facet, 0 * counts) for facet, counts in zip(facets, leaves, strict=True)], [1.0, 1.0])
     assert (nothing == 0).all()
