@@ -5,8 +5,8 @@ of that axis alone, which hold many more records each than the grid's cells do. 
 axes, by the cube roots of what least squares would be off by, if that is less than all of them on one tree would be.
 And runs of cells that no query cuts are one: a handful of ranges leaves few of them, however fine the grid.
 
-On each of these smaller grids an Option for trees counts. Together they make the grid that is nearest to even
-(iterative proportional fitting), which is post-processing.
+On each of these smaller grids an Option for trees counts. Together they make the grid that is nearest to even, which is
+post-processing. Sets that share an axis are counted together.
 
 McKenna, Miklau, Hay, Machanavajjhala, PVLDB 11(10), 2018 (HDMM), for strategies of marginals and how to share a budget
 among them; Li, Hay, Miklau, Wang, PVLDB 7(5), 2014, for reducing the domain by what is asked.
@@ -41,8 +41,6 @@ Axes = tuple[int, ...]
 CountedBy = Literal["shrunk", "refined"]
 RARE = 1 / 20
 """Of all queries: sets of axes that fewer are about are not counted by themselves."""
-SWEEPS = 20
-"""How often estimates of overlapping sets of axes are fitted in turn; those of disjoint ones agree at once."""
 
 
 @frozen(eq=False)
@@ -71,7 +69,7 @@ class Facet:
 
 
 @frozen(eq=False)
-class Kinds:
+class AskedAxes:
     """The sets of axes that queries are about."""
 
     cut: NDArray[np.bool_]
@@ -82,7 +80,7 @@ class Kinds:
     """Which sets are those of more than a few queries."""
 
     @classmethod
-    def of(cls, workload: Workload, *, apart: bool = True) -> Kinds:
+    def of(cls, workload: Workload, *, apart: bool = True) -> AskedAxes:
         """Those of a workload; one of all axes if they are not to be taken *apart*."""
         cut = (workload.low > 0) | (workload.high < np.array(workload.shape))
         cut[~cut.any(axis=1), int(np.argmin(workload.shape))] = True  # all of the grid: some axis tells that
@@ -92,8 +90,8 @@ class Kinds:
 
     @property
     def is_one(self) -> bool:
-        """Whether all queries are to be counted together, whatever that costs."""
-        return bool(self.often.sum() + (not self.often.all()) == 1)
+        """Whether all queries are counted together: where sets share an axis, two counts of it would disagree."""
+        return bool(self.often.sum() + (not self.often.all()) == 1 or (self.cut.sum(axis=0) > 1).any())
 
     @property
     def axes(self) -> Axes:
@@ -103,7 +101,7 @@ class Kinds:
 
 def facets_of(workload: Workload, *, apart: bool = True) -> tuple[list[Facet], tuple[Fraction, ...]]:
     """The facets of a workload, and their shares of the budget: of all queries together if not *apart*."""
-    kinds = Kinds.of(workload, apart=apart)
+    kinds = AskedAxes.of(workload, apart=apart)
     if kinds.is_one:
         return [Facet.of(workload, kinds.axes)], (Fraction(1),)
     count_of = range(len(kinds.cut))
@@ -131,7 +129,7 @@ def facets_of(workload: Workload, *, apart: bool = True) -> tuple[list[Facet], t
 def tells_all(workload: Workload) -> bool:
     """Whether queries tell all cells apart, more or less: then `AskedCells` is the Option that it counts by."""
     cells = math.prod(workload.shape)
-    if Kinds.of(workload).is_one:
+    if AskedAxes.of(workload).is_one:
         return math.prod(map(len, workload.runs())) > NEARLY * cells
     facets, _ = facets_of(workload)
     return len(facets) == 1 and len(facets[0].tree.starts[-1]) == cells
@@ -151,23 +149,20 @@ def _axes(marks: NDArray[np.bool_]) -> Axes:
 
 
 def fitted(shape: tuple[int, ...], margins: Sequence[tuple[Facet, Floats]], weights: Sequence[float]) -> Floats:
-    """The grid nearest to even, in relative entropy, that has the counts of facets' leaves, as far as they agree.
+    """The grid nearest to even, in relative entropy, that has the counts of facets' leaves, which share no axis.
 
-    They are made to agree on the number of records: the weighted mean of theirs. Inside a leaf, which says nothing of
-    how its records lie, the grid stays as other facets have it.
+    They are made to agree on the number of records: the weighted mean of theirs.
     """
     total = max(float(np.average([leaves.sum() for _, leaves in margins], weights=weights)), 0.0)
     grid = np.full(shape, total / math.prod(shape))
-    axes = [axis for facet, _ in margins for axis in facet.axes]
-    for _ in range(SWEEPS if len(axes) > len(set(axes)) else 1):
-        for facet, leaves in margins:
-            others = tuple(axis for axis in range(len(shape)) if axis not in facet.axes)
-            tree, wanted = facet.tree, leaves * (total / max(float(leaves.sum()), 1e-300))
-            held = np.add.reduceat(grid.sum(axis=others).ravel()[tree.order], tree.starts[-1])
-            factors = np.empty(len(tree.order))
-            raised = np.divide(wanted, held, out=np.zeros_like(held), where=held > 0)
-            factors[tree.order] = np.repeat(raised, tree.leaf_sizes)
-            grid *= np.expand_dims(factors.reshape(tree.shape), others)
+    for facet, leaves in margins:
+        others = tuple(axis for axis in range(len(shape)) if axis not in facet.axes)
+        tree, wanted = facet.tree, leaves * (total / max(float(leaves.sum()), 1e-300))
+        held = np.add.reduceat(grid.sum(axis=others).ravel()[tree.order], tree.starts[-1])
+        factors = np.empty(len(tree.order))
+        raised = np.divide(wanted, held, out=np.zeros_like(held), where=held > 0)
+        factors[tree.order] = np.repeat(raised, tree.leaf_sizes)
+        grid *= np.expand_dims(factors.reshape(tree.shape), others)
     return grid
 
 
