@@ -107,7 +107,7 @@ def test_one_rehearsal_is_judged_by_all_judges_and_makers_learn_by_the_one_they_
     assert len(rehearse_all(jobs, plan, history, engine="threads")) == before, "nothing is run again"
     own, area = cases_of(history, among), cases_of(history, among, judge="auc")
     assert own.judge is None
-    assert area.floor == 0.01
+    assert area.floor == 0.03
     assert not np.array_equal(own.losses, area.losses)
     key = next(iter(history.instances))
     assert set(history.losses(key, "Majority", 1, "auc").values()) == {0.5}, "which tells no row from another"
