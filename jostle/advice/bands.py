@@ -1,7 +1,5 @@
 """Bands: the loss to expect of an Option where only public facts are known, and the file that they come in.
 
-Bands: the loss to expect of an Option where only public facts are known, and between what it mostly lies.
-
 On a scale on which losses differ by about as much everywhere, the loss is expected to be a bent line over the logarithm
 of records times epsilon, moved by how many classes there are, and by how common the commonest is where anybody knows.
 How far losses lie from it is a bent line of the same kind, since what is known of few records scatters more; the band

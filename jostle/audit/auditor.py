@@ -1,9 +1,8 @@
 """Audit a mechanism by name: by enumeration if its distribution is known, by sampling if it can be run.
 
-Lower bounds on epsilon from runs alone.
-
-Half of the runs choose what to measure: a quarter to learn orders of the outputs, a quarter to choose pairs,
-directions and cuts (see `outputs`). The most promising few events are then measured on fresh runs, and only these.
+*By sampling.* Half of the runs choose what to measure: a quarter to learn orders of the outputs, a quarter to choose
+pairs, directions and cuts (see `outputs`). The most promising few events are then measured on fresh runs, and only
+these.
 
 *Confidence.* The finalists are fixed before the fresh runs are drawn. For each, Clopper-Pearson limits on its two
 chances are wrong with probability at most alpha/2 each, so the bound ln(least/most) exceeds the true loss with

@@ -1,7 +1,5 @@
 """Outputs of any shape, and events worth measuring: sets of outputs that one input gives rise to more often.
 
-Events worth measuring: sets of outputs that one input gives rise to more often than the other.
-
 An *order* gives each output a score that grows with how much it speaks for the first input; the sets tried are
 those above a cut. Orders are learned on one part of the runs and the cut is chosen on another, so that a chosen
 event may be anything at all without harm to the bound, which is measured on fresh runs.

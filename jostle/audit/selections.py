@@ -1,18 +1,14 @@
 """Mechanisms that select one candidate, or compare answers with a noisy threshold, right and wrong.
 
-Mechanisms that select one candidate, right and wrong.
-
-Ding, Wang, Wang, Zhang, Kifer. Detecting Violations of Differential Privacy. CCS 2018: noisy max and its
+*That select.* Ding, Wang, Wang, Zhang, Kifer. Detecting Violations of Differential Privacy. CCS 2018: noisy max and its
 mistakes. McKenna, Sheldon. Permute-and-Flip. NeurIPS 2020. Fletcher, Islam. Differentially private random
 decision forests using smooth sensitivity. Expert Systems with Applications 78, 2017. Su, Cao, Li, Lyu. PrivPfC.
 VLDB Journal 27, 2018.
 
-Mechanisms that compare query answers with a noisy threshold, right and wrong.
-
-Lyu, Su, Li. Understanding the Sparse Vector Technique for Differential Privacy. PVLDB 10(6), 2017: their figure 1
-lists six variants, of which 3 to 6 do not keep their claim. Stoddard, Chen, Machanavajjhala. Differentially
-Private Algorithms for Empirical Machine Learning. 2014: Private Threshold Testing (their variant 5, with half its
-noise).
+*That compare.* Lyu, Su, Li. Understanding the Sparse Vector Technique for Differential Privacy. PVLDB 10(6), 2017:
+their figure 1 lists six variants, of which 3 to 6 do not keep their claim. Stoddard, Chen, Machanavajjhala.
+Differentially Private Algorithms for Empirical Machine Learning. 2014: Private Threshold Testing (their variant 5, with
+half its noise).
 
 Answers are whole numbers of sensitivity 1 and the threshold is 0; noise is discrete Laplace in place of Laplace.
 """

@@ -1,11 +1,7 @@
 """What can be audited: a mechanism, its claim, what its outputs are, and the neighbouring inputs to try it on.
 
-Neighbouring inputs to audit on, aimed at where mechanisms lose most.
-
 A bound on epsilon found on a pair of inputs counts only if the pair really is one record apart, so every family of
 pairs carries its own test of that, and the auditor applies it before it believes a pair.
-
-What can be audited: a mechanism, its claim, and the inputs to try it on.
 
 Registering a mechanism makes it a *subject*. Only two things are asked of it: a way to run it, and neighbouring
 inputs. If its distribution can be worked out as well, the auditor uses that too.

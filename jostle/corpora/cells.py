@@ -1,9 +1,8 @@
 """Public tables in one form, whatever they were read from, and which of them are about the same people.
 
-Put public tables into one form, whatever they were read from: numbers as floats, everything else as texts.
-
-A file says nothing of types, a dataframe guesses them, Parquet declares them. So that one table gives the same
-instances on every machine and from every reader, its columns are judged here by what the cells say, and hashed so.
+Numbers are floats, and everything else is a text. A file says nothing of types, a dataframe guesses them, Parquet
+declares them. So that one table gives the same instances on every machine and from every reader, its columns are judged
+here by what the cells say, and hashed so.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Public databases: what is rehearsed on, in parts and as grids made of other grids.
 
-Public databases: what is rehearsed on. Each is a name, a way to read it, and who else has the same people in it.
-
-Nothing here is private, and nothing here is read before it is needed: a corpus of many files is a list of names. What
-was read is kept for a few databases at a time.
+Each is a name, a way to read it, and who else has the same people in it. Nothing here is private, and nothing here is
+read before it is needed: a corpus of many files is a list of names. What was read is kept for a few databases at a
+time.
 """
 
 from __future__ import annotations

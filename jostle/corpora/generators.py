@@ -1,9 +1,7 @@
 """Generated public databases: tables and grids of many kinds, as many as one likes.
 
-Tables of random Bayes nets and random trees: public databases for whoever has no others, as varied as one likes.
-
-A generator is a frozen value; it makes the same rows every time. The data are public, so they are drawn from numpy's
-seeded generators.
+Tables are of random Bayes nets and random trees, for whoever has no other databases. A generator is a frozen value; it
+makes the same rows every time. The data are public, so they are drawn from numpy's seeded generators.
 """
 
 from __future__ import annotations

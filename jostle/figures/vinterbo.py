@@ -1,10 +1,7 @@
 """How well logistic regressions do on published rows: the comparison of Vinterbo (2012).
 
-Areas under the curve of logistic regressions on rows, on private models, and on published rows, fold by fold.
-
-As in Vinterbo's figures 1 and 2: ten-fold stratified cross-validation of public tables.
-
-Vinterbo's figures 1 and 2 (ECML PKDD 2012): areas under the curve of models on published rows, and on the rows.
+His figures 1 and 2 (ECML PKDD): areas under the curve of models on rows, of private models, and of models on published
+rows, by ten-fold stratified cross-validation of public tables.
 """
 
 from __future__ import annotations

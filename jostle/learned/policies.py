@@ -1,14 +1,11 @@
 """Policies of labelled choices: their forests, what is kept of them, and how they are found again.
 
-Regression forests with several outputs, as arrays: fitted with scikit-learn, read and asked with numpy alone.
+Regression forests with several outputs are fitted with scikit-learn, and read and asked with numpy alone: shipped
+makers hold them as JSON, and a newcomer's first choice does not wait for scikit-learn to be imported.
 
-Shipped makers hold them as JSON, and a newcomer's first choice does not wait for scikit-learn to be imported.
-
-Policies of labelled choices that are kept on this machine, and found again by the programs they were learned for.
-
-They are kept as trained makers are: in a file that is called by the name of what was trained and a mark of its text. So
-a program that has changed does not follow what was learned for another one; it takes the first alternatives again,
-and the trace says why.
+Policies are kept as trained makers are: in a file that is called by the name of what was trained and a mark of its
+text. So a program that has changed does not follow what was learned for another one; it takes the first alternatives
+again, and the trace says why.
 """
 
 from __future__ import annotations

@@ -1,19 +1,16 @@
 """The tree engine: trees that grow level by level, by a splitting rule and a stopping rule.
 
-The tree engine: trees that grow level by level, all nodes of all trees at once.
+All nodes of all trees grow at once. A node's *candidates* are the ways it may be split: a categorical column by its
+values, an ordered one by a cut between two of its codes (or by all its codes, if so wished). Where columns are *mixed*,
+a categorical one has both: a cut is cheap, as it makes two parts, and a split by value finds what does not follow the
+declared order. Which candidates are left is a public fact: along a path every split narrows the codes that a column can
+still have, and a column with one code left cannot be split. So a column split by value is not used again below, and an
+ordered one may be cut anew.
 
-A node's *candidates* are the ways it may be split: a categorical column by its values, an ordered one by a cut
-between two of its codes (or by all its codes, if so wished). Where columns are *mixed*, a categorical one has both: a
-cut is cheap, as it makes two parts, and a split by value finds what does not follow the declared order. Which
-candidates are left is a public fact: along a path every split narrows the codes that a column can still have, and a
-column with one code left cannot be split. So a column split by value is not used again below, and an ordered one may be
-cut anew.
-
-C4.5's pessimistic pruning, on noisy counts.
-
-Quinlan. C4.5: Programs for Machine Learning, 1993. A node with N rows, E of them not of its commonest class, is
-expected to err on N * U(E, N) new rows, U being the upper confidence limit of a binomial chance. Where a node as a
-leaf is expected to err no more than the leaves below it together, these go.
+*Pruning* is C4.5's pessimistic one, on noisy counts. Quinlan. C4.5: Programs for Machine Learning, 1993. A node with N
+rows, E of them not of its commonest class, is expected to err on N * U(E, N) new rows, U being the upper confidence
+limit of a binomial chance. Where a node as a leaf is expected to err no more than the leaves below it together, these
+go.
 """
 
 from __future__ import annotations

@@ -1,16 +1,14 @@
 """What was released of a table so far, and what that says of a statistic: post-processing of released numbers.
 
-Measurements: what was released of a table so far, kept so that whoever asks next need not buy it again.
+*Measurements* are kept so that whoever asks next need not buy them again. A measurement is the numbers of one partition
+of the rows, with noise, as a mechanism released them, and how much noise that was. Only a room makes them (`Room`), of
+its own answers, so that nobody can put down a number that was not released; what is told of them is copies. To look at
+them costs nothing and touches no row: it is post-processing.
 
-A measurement is the numbers of one partition of the rows, with noise, as a mechanism released them, and how much noise
-that was. Only a room makes them (`Room`), of its own answers, so that nobody can put down a number that was not
-released; what is told of them is copies. To look at them costs nothing and touches no row: it is post-processing.
-
-What was released about a statistic, and what that says of it: post-processing of released numbers alone.
-
-Each kind of evidence knows the statistic's best value and, for any chance to miss, where the statistic of the table
-lies, and where that of a population lies of which the rows are independent draws. Chances to miss add up over what has
-to hold together; where several released numbers say one thing, their noise is looked at together.
+*Evidence* about a statistic is made of them. Each kind knows the statistic's best value and, for any chance to miss,
+where the statistic of the table lies, and where that of a population lies of which the rows are independent draws.
+Chances to miss add up over what has to hold together; where several released numbers say one thing, their noise is
+looked at together.
 """
 
 from __future__ import annotations

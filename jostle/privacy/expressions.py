@@ -1,8 +1,7 @@
 """Private expressions: what is to be bought of private rows, with a sensitivity that is inferred.
 
-Aggregates of private expressions: totals, means, extremes, distances, each with the proof of its bound.
-
-In the proofs, x stands for the cells of the parts and v for their change, as in `nodes`.
+Here are the aggregates: totals, means, extremes, distances, each with the proof of its bound. In the proofs, x stands
+for the cells of the parts and v for their change, as in `nodes`.
 
 >>> from jostle.tables import Categorical, Schema
 >>> schema = Schema({"ill": Categorical(["no", "yes"]), "smokes": Categorical(["no", "yes"])}, label="ill")

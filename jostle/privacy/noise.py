@@ -1,10 +1,9 @@
 """Exact samplers: the only place where private randomness is drawn.
 
-Draw from a few outcomes exactly, by comparing random bits with the outcomes' cumulative probabilities.
-
-A uniform real U, read bit by bit, gives outcome j when it lies between boundary j-1 and boundary j. Its first 16 bits
-settle almost every draw by one look into a table; those whose first bits a boundary runs through get 48 more, and
-the rare draw still undecided reads on, word by word, against boundaries enclosed ever more tightly.
+*A few outcomes* are drawn by comparing random bits with their cumulative probabilities. A uniform real U, read bit by
+bit, gives outcome j when it lies between boundary j-1 and boundary j. Its first 16 bits settle almost every draw by one
+look into a table; those whose first bits a boundary runs through get 48 more, and the rare draw still undecided reads
+on, word by word, against boundaries enclosed ever more tightly.
 
 *Exactness.* Let F be a boundary with enclosure low <= F * 2**b <= high and w the first b bits of U as a whole number,
 so that w <= U * 2**b <= w + 1. If w >= high then U >= F; if w < low then w + 1 <= low and U <= F, and U < F but for an
@@ -15,7 +14,7 @@ small while b grows, the reading ends with probability one. No floating point, n
 
 Enclosures at different b need not lie within each other: each answer rests on one of them alone.
 
-Everything is made of one thing, a geometric variable G with P(G >= g) = ratio**g, drawn digit by digit in base 256.
+*All else* is made of one thing, a geometric variable G with P(G >= g) = ratio**g, drawn digit by digit in base 256.
 
 *Exactness.* Write G = H * 256**j + L_{j-1} * 256**(j-1) + ... + L_0. Since P(G = g) is proportional to ratio**g, the
 digits are independent: L_i has P(l) proportional to (ratio**(256**i))**l on 0..255, and H is geometric with ratio

@@ -1,7 +1,5 @@
 """How far a vector of numbers can change between neighbours, in exact arithmetic.
 
-How far a vector of numbers can change between neighbours: what sensitivity is inferred from.
-
 *Two changes.* A row enters: D' is D with one row more. (When it leaves, every difference has the other sign.) A row is
 swapped: D' is D with one row become another. Under add_remove, neighbours differ by the first; under replace_one by
 the second, but a part of a table, such as the rows that meet a condition, may also see the first alone, or nothing.

@@ -1,7 +1,5 @@
 """Scores of splits: for many picks at once, one for each group of rows, where groups share no row.
 
-Scores for many picks at once: one pick for each group of rows, where groups share no row.
-
 A group score gives every candidate of every group a whole number. What matters for privacy is how far one row that
 enters or leaves a group can move that group's scores *apart*: `spread`.
 
@@ -20,16 +18,14 @@ by information gain.
 c, so a score falls by the growth of one impurity, I(t + e_c) - I(t). For each of the three, 0 <= growth <= D:
 
 - Max: t grows by 1, max_c t_c by 0 or 1. D = 1.
-- Gini: with S = sum t_c**2, the growth is 1 + (S - 2*t*t_c - t) / (t*(t+1)). As S >= t_c**2 and t_c <= t, S -
-2*t*t_c >=
-  -t**2, so it is at least 0; as S <= t**2 and t_c >= 0, it is at most 2*t / (t+1) < 2. Rounded up to a multiple
-  of 2**-10, it still does not fall, and grows by at most 2, which is such a multiple. D = 2.
-- InfoGain: I = g(t) - sum_c g(t_c), with g(m) = m*log2(m). The growth is d(t) - d(t_c), d(m) = g(m+1) - g(m). Here
-d is a
-  table of whole numbers, multiples of 2**-10, made non-decreasing and, from N-1 on, constant; g is their running
-  sum, so nothing is rounded afterwards. As t_c <= t, the growth is at least 0, and at most d(N-1). D = d(N-1),
-  which is about N*log2(N) - (N-1)*log2(N-1) <= log2(N) + 1/ln 2. N is a public bound on the rows; with more rows
-  than N the score loses sense for large parts, but D stays true.
+- Gini: with S = sum t_c**2, the growth is 1 + (S - 2*t*t_c - t) / (t*(t+1)). As S >= t_c**2 and t_c <= t, S - 2*t*t_c
+  >= -t**2, so it is at least 0; as S <= t**2 and t_c >= 0, it is at most 2*t / (t+1) < 2. Rounded up to a multiple of
+  2**-10, it still does not fall, and grows by at most 2, which is such a multiple. D = 2.
+- InfoGain: I = g(t) - sum_c g(t_c), with g(m) = m*log2(m). The growth is d(t) - d(t_c), d(m) = g(m+1) - g(m). Here d is
+  a table of whole numbers, multiples of 2**-10, made non-decreasing and, from N-1 on, constant; g is their running sum,
+  so nothing is rounded afterwards. As t_c <= t, the growth is at least 0, and at most d(N-1). D = d(N-1), which is
+  about N*log2(N) - (N-1)*log2(N-1) <= log2(N) + 1/ln 2. N is a public bound on the rows; with more rows than N the
+  score loses sense for large parts, but D stays true.
 
 So scores of one group move apart by at most D when a row enters or leaves it, which the picks make use of (Theorem: see
 `PickEach`). The impurities are concave and homogeneous of degree 1, which is why a row never lowers them.

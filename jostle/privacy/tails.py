@@ -1,14 +1,11 @@
 """How far noise goes, and how far a population may be from a sample of it.
 
-How far noise goes: of one draw of discrete Laplace noise, exactly; of sums of several, by inverting their transform.
+*Noise* of one draw is known exactly, and of sums of several by inverting their transform. It has a public distribution,
+so what is said here of an answer looks at nothing but the answer.
 
-Noise has a public distribution, so what is said here of an answer looks at nothing but the answer.
-
-How far a population may be from a sample of it: bounds that hold whatever the population is, for any sample size.
-
-Rows are taken for independent draws from the population. The bounds are Chernoff's, as Hoeffding (1963) has them: the
-mean of n numbers between 0 and 1 is at x or beyond with a chance of at most exp(-n * KL(x, mean)), where KL is the
-divergence of coins of these chances.
+*A population:* bounds hold whatever it is, for any sample size. Rows are taken for independent draws from the
+population. The bounds are Chernoff's, as Hoeffding (1963) has them: the mean of n numbers between 0 and 1 is at x or
+beyond with a chance of at most exp(-n * KL(x, mean)), where KL is the divergence of coins of these chances.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """What is publicly known of one column: the values it may take, and what becomes of any other.
 
-Taxonomies: public trees over a categorical column's values, by which values are put together into groups.
-
-A taxonomy is a list of branches; a branch is a value, or a list of branches. Cut at some depth, it puts the values
-below each branch there together: `[["north", "south"], "abroad"]` has levels {all}, {north, south} {abroad}, and all
-apart.
+*Taxonomies* are public trees over a categorical column's values, by which values are put together. A taxonomy is a list
+of branches; a branch is a value, or a list of branches. Cut at some depth, it puts the values below each branch there
+together: `[["north", "south"], "abroad"]` has levels {all}, {north, south} {abroad}, and all apart.
 
 Every column turns into codes 0 .. size-1, each standing for one declared value or bin. What happens to an empty cell,
 or to a value that was not declared, is fixed here, beforehand, and looks at that cell alone: nothing about the other

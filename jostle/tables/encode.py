@@ -1,7 +1,5 @@
 """Turn columns of values into columns of codes, and tell the owner, and nobody else, what became of the rows.
 
-What became of the rows when they were read: told to the owner of a table, and to nobody else.
-
 Whether a table is empty, has no label left or one class only, holds values that its schema does not declare: all that
 depends on rows, down to a single one. So nothing that answers about a table says it. A table's owner, who has the rows,
 is told when it is opened, by `Table.notes`.

@@ -1,7 +1,5 @@
 """How many records have each feature, or are told apart by one more: the kernels of everything asked about features.
 
-How many records have each feature, by class: the kernel of everything that is asked about features.
-
 A row with a blank has none of the features of that column; one with a blank for a label is left out.
 
 Which features a table has, and in which order they are numbered, is a public function of its schema (`feature_list`).

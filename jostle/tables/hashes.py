@@ -1,10 +1,9 @@
 """Hashes of rows: by which a table is known again, and by which rows are dealt out among portions.
 
-Portions: rows dealt out among so many by a keyed hash of each row, which is a function of that row alone.
-
-Which portion a row is in, is the same however often it is asked, in whatever pieces and on whatever machines the rows
-are read; no other row and no order of rows has to do with it (see `part_of`). So portions share no row, whoever knows
-the key: a row that is added or removed touches one of them, and a row that becomes another touches at most two.
+*Portions* are rows dealt out by a keyed hash of each. Which portion a row is in, is the same however often it is asked,
+in whatever pieces and on whatever machines the rows are read; no other row and no order of rows has to do with it (see
+`part_of`). So portions share no row, whoever knows the key: a row that is added or removed touches one of them, and a
+row that becomes another touches at most two.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """Kernels over numbers: sums, moments, ranks and products, in whole grains.
 
-Kernels over numbers: their sum, their moments, and how many lie in each of many intervals, in whole steps.
-
 A row's number is a step on its column's public grain (see `values`): a whole number from 0 to the span. Rows without a
 number, since their cell is a blank or an extra value, add nothing anywhere.
 """

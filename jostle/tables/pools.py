@@ -1,15 +1,13 @@
 """Kernels that count by many groups of codes in one pass: pools of grids, refinements, stacks of tallies.
 
-Pools of grids: many ways to put the codes of several columns together, all counted in one pass over the rows.
+*Pools* are of grids: ways to put the codes of several columns together. A column has *levels*, each of which sends its
+codes to groups; a grid is about some columns, and takes one level of each. Its cells are the combinations of groups.
+Which cell a row is in, in each grid, depends on that row alone.
 
-A column has *levels*, each of which sends its codes to groups; a grid is about some columns, and takes one level of
-each. Its cells are the combinations of groups. Which cell a row is in, in each grid, depends on that row alone.
-
-Stacks: several grouped, conditioned, weighted tallies in one pass over the rows.
-
-A *layer* counts rows, or sums a public whole number per code, for each combination of groups of codes, among the rows
-that meet a condition. Which cell a row falls into, and what it adds there, depends on that row alone; it falls into at
-most one cell of each layer. A stack puts layers one after the other.
+*Stacks* are of grouped, conditioned, weighted tallies. A *layer* counts rows, or sums a public whole number per code,
+for each combination of groups of codes, among the rows that meet a condition. Which cell a row falls into, and what it
+adds there, depends on that row alone; it falls into at most one cell of each layer. A stack puts layers one after the
+other.
 """
 
 from __future__ import annotations

@@ -1,13 +1,12 @@
 """Read CSV and Parquet files in record batches, larger than memory.
 
-CSV in chunks of whole lines, where one line can never change how another is read.
-
-A row is a line. General CSV readers let a quoted cell run over line ends, so one stray quote can swallow all the rows
-after it, and take a lone carriage return for a line end, so one record can become two. Either would let one person's
-record change more than one row, and void every bound on what a row can do. Here a line that is not whole by itself
-(an open quote, a carriage return inside, the wrong number of cells, a megabyte or more) is dropped, whatever the
-others are like. In particular nothing depends on where the file happens to be cut into chunks: lines are judged one
-by one, and no chunk begins with anything that a reader could take for a mark of the file's encoding.
+*CSV* is read in chunks of whole lines. A row is a line. General CSV readers let a quoted cell run over line ends, so
+one stray quote can swallow all the rows after it, and take a lone carriage return for a line end, so one record can
+become two. Either would let one person's record change more than one row, and void every bound on what a row can do.
+Here a line that is not whole by itself (an open quote, a carriage return inside, the wrong number of cells, a megabyte
+or more) is dropped, whatever the others are like. In particular nothing depends on where the file happens to be cut
+into chunks: lines are judged one by one, and no chunk begins with anything that a reader could take for a mark of the
+file's encoding.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """Public rules that give each class points, and the kernels that count how many rows they get right.
 
-Public rules of whole numbers: what gives each class points, by a row's attributes alone.
-
 Points are whole numbers, public or released before: nothing among rows is a float, so every engine gives a row the same
 points, whatever the order of its sums. They are the same function of the row for all rows of any table; a kernel that
 goes by them and by the label sends each row by itself to whole numbers, as kernels have to.
@@ -9,11 +7,9 @@ goes by them and by the label sends each row by itself to whole numbers, as kern
 A row with a blank in a column gets no points from the terms about it, and goes through trees as they send it; one with
 a blank for a label is neither right nor wrong.
 
-How many rows of a class, and of the others, a public rule scores how high: what ROC curves are drawn from.
-
-A rule's *margin* for a class is what it gives that class less the most that it gives another: a whole number, and the
-same function of a row for all rows. Public cuts make intervals of margins; a row is in exactly one, and its label says
-whether it counts there as one of the class or as one of the others.
+*What ROC curves are drawn from.* A rule's *margin* for a class is what it gives that class less the most that it gives
+another: a whole number, and the same function of a row for all rows. Public cuts make intervals of margins; a row is in
+exactly one, and its label says whether it counts there as one of the class or as one of the others.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """What single cells say, as texts, numbers, dates and times, and the grain that numbers are rounded to.
 
-What single cells say, whatever type they come in: a number, a moment, a text, or nothing.
-
 A column's type is no public fact: libraries look at all cells for it. A word among truths or numbers makes texts of
 them all, an empty cell makes floats of whole numbers. So what a cell says depends on its value alone: 1, 1.0, "01" and
 True are one number, "2024-01-02" and that date's midnight one moment. No type is refused, and nothing here fails

@@ -1,7 +1,5 @@
 """Cases: what the rehearsals of a history say together, as arrays to learn from.
 
-Cases: what a history says, as arrays to learn from.
-
 A case is an instance and a budget, with the loss of each Option.
 """
 

@@ -1,7 +1,5 @@
 """Learners: from what a choice sees to what each Option's loss will be, and what is kept of that in a file.
 
-What a learner is given, and what it gives back: something that predicts, and is kept in a file.
-
 All learners learn *log regret*, the logarithm of an Option's loss over the best Option's in the same case, because that
 is what is minimised; and the logarithm of the best loss, so that what is predicted can be told as a loss.
 """

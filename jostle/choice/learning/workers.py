@@ -1,9 +1,8 @@
 """Where long work is done, in processes or on a cluster, and how far it is.
 
-Worker processes: run many independent parts, and take an interruption quietly.
-
-A part goes to a worker, and its answer comes back, as bytes that are read here: where they cannot be, it is a sentence.
-With it go the Options of one's own, which no worker could import: they may be in a file that a command was given.
+A part of the work is independent of all others. It goes to a worker, and its answer comes back, as bytes that are read
+here: where they cannot be, it is a sentence. With it go the Options of one's own, which no worker could import: they
+may be in a file that a command was given.
 """
 
 from __future__ import annotations

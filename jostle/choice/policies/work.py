@@ -1,7 +1,5 @@
 """The work of learning labelled choices: public situations, runs of the program in them, and notes of what is done.
 
-The parts of learning the choices inside a program: to run it in one situation, exploring, or as it was learned.
-
 A part is a value that can be sent to another process, and gives the same wherever it is done: its seeds are a function
 of what it is. So work that was interrupted can be gone on with.
 """

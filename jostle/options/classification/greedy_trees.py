@@ -1,10 +1,9 @@
 """Greedy trees: every level buys a private pick of what to split by.
 
-Blum, Dwork, McSherry, Nissim: practical privacy, the SuLQ framework. PODS 2005. ID3 from noisy counts alone.
-
-One greedy tree whose every score is computed from noisy counts: for each level, the rows by value and class of every
-attribute in every node. A row counts once per attribute, so the noise grows with their number, where a private pick
-(Friedman and Schuster, Mohammed) pays for the best attribute only. It is the floor that later trees are held against.
+*SuLQID3.* Blum, Dwork, McSherry, Nissim. Practical privacy: the SuLQ framework. PODS 2005. One greedy tree whose every
+score is computed from noisy counts: for each level, the rows by value and class of every attribute in every node. A row
+counts once per attribute, so the noise grows with their number, where a private pick (Friedman and Schuster, Mohammed)
+pays for the best attribute only. It is the floor that later trees are held against.
 """
 
 from __future__ import annotations

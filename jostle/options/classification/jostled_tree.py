@@ -1,8 +1,7 @@
 """A tree that chooses at every node, and the published trees' rules as policies of its choices.
 
-The published trees' rules, as policies for `JostledTree`'s two labels: when to stop, and what to split by.
-
-They look at what the tree shows to every policy: see `jostled_tree.seen_at`.
+The rules answer `JostledTree`'s two labels: when to stop, and what to split by. They look at what the tree shows to
+every policy: see `jostled_tree.seen_at`.
 """
 
 from __future__ import annotations

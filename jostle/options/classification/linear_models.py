@@ -1,12 +1,11 @@
 """Linear models of the classes' log-odds, from noisy counts of attributes or noisy coefficients of the loss.
 
-Logistic regression by the functional mechanism: noise on the coefficients of the loss, and none on its minimiser.
-
-Zhang, Zhang, Xiao, Yang, Winslett. Functional mechanism: regression analysis under differential privacy. VLDB 2012.
-Near 0, log(1 + exp(-y z)) is log 2 - y z / 2 + z**2 / 8. So of rows x with labels y = -1 or 1, the loss of the weights
-w is a polynomial whose coefficients are sums over rows: of y x, and of the products of each two numbers in x. These are
-whole numbers here (`Products`), noise is put on them, and what minimises the noisy polynomial is computed from released
-numbers. Its claim is that of a tally, exactly: nothing hangs on how well a minimiser in floating point does.
+*FunctionalLogistic* puts noise on the coefficients of the loss, and none on its minimiser. Zhang, Zhang, Xiao, Yang,
+Winslett. Functional mechanism: regression analysis under differential privacy. VLDB 2012. Near 0, log(1 + exp(-y z)) is
+log 2 - y z / 2 + z**2 / 8. So of rows x with labels y = -1 or 1, the loss of the weights w is a polynomial whose
+coefficients are sums over rows: of y x, and of the products of each two numbers in x. These are whole numbers here
+(`Products`), noise is put on them, and what minimises the noisy polynomial is computed from released numbers. Its claim
+is that of a tally, exactly: nothing hangs on how well a minimiser in floating point does.
 """
 
 from __future__ import annotations

@@ -1,18 +1,14 @@
 """What noisy counts by value and class say: how values and whole attributes speak for classes.
 
-What is known of the noise in released counts, and estimates that allow for it. All of it works on released numbers.
+All of it works on released numbers. The scale of a mechanism's noise is a public number, so how far noise alone moves a
+count is too. An estimate that lies between what was released and a steadier guess (all rows' class shares, a parent's)
+goes as far towards what was released as the noise leaves room for: by signal / (signal + noise), both as variances.
 
-The scale of a mechanism's noise is a public number, so how far noise alone moves a count is too. An estimate that lies
-between what was released and a steadier guess (all rows' class shares, a parent's) goes as far towards what was
-released as the noise leaves room for: by signal / (signal + noise), both as variances.
-
-Counts by value and class, shrunk towards independence as far as noise could have made them by itself.
-
-After James and Stein, and Robbins, An empirical Bayes approach to statistics, 1956. If an attribute told nothing of the
-class, a value that m rows have would have m * p of each class, p being the class shares of all rows. What it has
-differs from that by a *signal*, by chance, and by noise of a variance that is public. The signal's variance is
-modelled as r * m**2 * p * (1-p), with r from 0 to 1: how much of the class shares' greatest variance lies between the
-values.
+*Shrunk counts.* After James and Stein, and Robbins, An empirical Bayes approach to statistics, 1956. If an attribute
+told nothing of the class, a value that m rows have would have m * p of each class, p being the class shares of all
+rows. What it has differs from that by a *signal*, by chance, and by noise of a variance that is public. The signal's
+variance is modelled as r * m**2 * p * (1-p), with r from 0 to 1: how much of the class shares' greatest variance lies
+between the values.
 
 r is estimated for each attribute from released counts: their squared distance from independence, less what chance and
 noise are expected to bring. One attribute's estimate is rough where noise is much, so it is drawn towards what all
@@ -20,13 +16,12 @@ attributes together say; and if all together do not stand out of the noise, ever
 independent, and naive Bayes becomes the class shares of all rows. Then each cell is drawn towards
 independence by signal / (signal + chance + noise). With plenty of budget and rows nothing is, and it is naive Bayes.
 
-How much each attribute's say counts for, since attributes that repeat each other are heard too often.
-
-A row's score for a class is the sum of its values' lifts (`smoothed_tables`), each attribute's times a weight. Where
-attributes are independent within classes, all weights are 1, and the score is naive Bayes's. Otherwise they are those
-of Fisher's linear discriminant in the space of lifts: if S is the covariance of lifts within classes, summed over
-classes by their shares, and D its diagonal, the weights b solve S b = D 1, since of a lift, a logarithm of odds, the
-classes' means lie about its own variance apart. None is below 0, or above `MOST`.
+*Weights.* Attributes that repeat each other are heard too often. A row's score for a class is the sum of its values'
+lifts (`smoothed_tables`), each attribute's times a weight. Where attributes are independent within classes, all weights
+are 1, and the score is naive Bayes's. Otherwise they are those of Fisher's linear discriminant in the space of lifts:
+if S is the covariance of lifts within classes, summed over classes by their shares, and D its diagonal, the weights b
+solve S b = D 1, since of a lift, a logarithm of odds, the classes' means lie about its own variance apart. None is
+below 0, or above `MOST`.
 
 D is known from counts by value and class; off it, S is what counts of pairs of values differ by from independence
 within classes, which is what noisy tallies of pairs are bought for. To have few numbers in them, values are put

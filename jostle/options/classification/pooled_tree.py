@@ -1,6 +1,4 @@
-"""Greedy trees as deep as their rows and budget are worth, whose leaves fall back on what they know together.
-
-A greedy tree as deep as its rows and budget are worth, whose leaves fall back on their ancestors.
+"""Greedy trees as deep as their rows and budget are worth, whose leaves fall back on their ancestors.
 
 A column is cut in two, so that a level doubles the leaves, or split by its values, where that gains more than the noise
 of the leaves it makes beyond two: both are candidates of one pick, the latter with a handicap. The class counts

@@ -1,7 +1,5 @@
 """Options that try others: until an accuracy is reached, or unseen, to keep the best.
 
-Choose by trying: run Options unseen, score each privately, and keep the best.
-
 A choice maker predicts which Option will do best and runs that one. This Option predicts nothing, and needs no
 training: a random number of times it draws an Option, runs it on a part of the budget, and has the rows counted that
 its model predicts right, with noise; it gives back the model that scored highest. `jostle.privacy.selection` says why

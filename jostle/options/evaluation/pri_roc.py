@@ -1,10 +1,9 @@
 """PriROC: ROC curves of scores on private rows.
 
-From noisy counts of both kinds of rows, by interval of scores, to a curve.
-
-A good scorer's higher intervals hold a larger share of the class than its lower ones: its curve is concave. Noise that
-says otherwise is smoothed away by a least-squares fit (Ayer and others 1955), of all shares at once. A scorer need not
-be good: where released counts contradict the fit by more than noise does, the curve only rises, as any does.
+Noisy counts of both kinds of rows, by interval of scores, make the curve. A good scorer's higher intervals hold a
+larger share of the class than its lower ones: its curve is concave. Noise that says otherwise is smoothed away by a
+least-squares fit (Ayer and others 1955), of all shares at once. A scorer need not be good: where released counts
+contradict the fit by more than noise does, the curve only rises, as any does.
 """
 
 from __future__ import annotations

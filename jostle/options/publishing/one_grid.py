@@ -1,9 +1,7 @@
 """Publishers of rows on one grid: picked from a pool (PrivPfC), or made finer step by step (DiffGen).
 
-DiffGen: one grid, made finer step by step where a private pick says so.
-
-Mohammed, Chen, Fung, Yu. Differentially private data release for data mining. KDD 2011. All columns begin as a single
-group. Each step splits one group of one column into those below it in its taxonomy (bins: into the halves of
+*DiffGen.* Mohammed, Chen, Fung, Yu. Differentially private data release for data mining. KDD 2011. All columns begin as
+a single group. Each step splits one group of one column into those below it in its taxonomy (bins: into the halves of
 `Numeric.levels`), the one below which the commonest classes have the most rows; then the cells are counted. Where the
 paper draws a number's cut and picks among columns apart, bins have a public taxonomy here, and one pick does.
 """

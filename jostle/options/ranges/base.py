@@ -1,7 +1,5 @@
 """Options of the grid task: how they are called, and what they know before they buy.
 
-What grid Options know before they buy: the total and coarse levels, from what was released before them.
-
 What is known about as well as it would be bought is not bought again. All that is known is in the estimate, averaged
 with what is bought by 1 / variance.
 """

@@ -1,10 +1,7 @@
 """Trees over a grid, its line of neighbouring cells, and how a budget is shared among a tree's levels.
 
-A line through all cells of a grid that keeps neighbours near each other: Hilbert's curve, in any dimension.
-
-Skilling, Programming the Hilbert curve, AIP Conference Proceedings 707, 2004.
-
-How to share a budget among the levels of a tree or of a wavelet, given the workload: public facts only.
+*The line* is Hilbert's curve, in any dimension: Skilling, Programming the Hilbert curve, AIP Conference Proceedings
+707, 2004. *Shares* of a budget go by the workload, by public facts only.
 
 *Trees.* Let level j of a tree be counted with the share e_j and let its nodes have s_j leaves each. Where all nodes
 of a level are alike, averaging over the nodes of level j is a projection A_j, and A_j A_l = A_min(j,l): so the

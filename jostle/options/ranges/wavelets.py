@@ -1,7 +1,5 @@
 """Haar wavelets on a grid, and Privelet: noise on their coefficients.
 
-Haar wavelets on a grid: from noisy coefficients back to cells, and the variance of range queries.
-
 The coefficients are the whole numbers of `jostle.tables.regions.Haar`: along one axis the sum of all cells, and for
 each halving of a block of s cells the sum of its left half less that of its right half. A cell is the sum of all
 divided by the side, plus or minus each of its halvings' differences divided by s.

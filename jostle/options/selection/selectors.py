@@ -1,11 +1,10 @@
 """The selectors: by noisy scores, by private picks, by a noisy threshold, or without a look.
 
-Selectors that compare each score with a noisy threshold: the sparse vector, and NoisyCut with honest noise.
-
-Lyu, Su, Li. Understanding the sparse vector technique for differential privacy. PVLDB 10(6), 2017. Lee, Clifton.
-Top-k frequent itemsets via differentially private FP-trees. KDD 2014: their noise, of scale 4/epsilon on the
-threshold and 4/(3 epsilon) on each score, costs (1 + 6c)/4 epsilon for c features found, or (1 + 3c)/4 where scores
-only rise (Lyu et al.); here it is as much larger. That is a sparse vector with another share for the threshold.
+*SparseVector and NoisyCut* compare each score with a noisy threshold. Lyu, Su, Li. Understanding the sparse vector
+technique for differential privacy. PVLDB 10(6), 2017. Lee, Clifton. Top-k frequent itemsets via differentially private
+FP-trees. KDD 2014: their noise, of scale 4/epsilon on the threshold and 4/(3 epsilon) on each score, costs (1 + 6c)/4
+epsilon for c features found, or (1 + 3c)/4 where scores only rise (Lyu et al.); here it is as much larger. That is a
+sparse vector with another share for the threshold.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Instances of tables: some rows to learn from, others to score on; and how bad predictions are.
 
-How bad predictions are: losses of the chances that a model gives held-out rows, beside the rows' own classes.
-
-Each takes the true codes and, in a row for each of them, the chance of every class.
+A loss takes the true codes and, in a row for each of them, the chance of every class.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """What an evaluation gives back: a ROC curve made of released counts, its area, how far that may be off, its picture.
 
-How far an area under a curve is likely to be off, from noisy counts and what is public of their noise.
-
 *The rows' own area.* With p and q the true counts of both kinds of rows by interval, lowest scores first, the area A
 lies between A0 = sum p_i (q_1 + ... + q_(i-1)) / (P Q), where rows of one interval count as ordered wrongly, and A1,
 where they count as ordered rightly; so it does whatever the order inside intervals is. What is released are counts with

@@ -1,8 +1,7 @@
 """Publishing: rows in place of a table's own, which any classifier may be trained on, and how that is judged.
 
-The default classifier on published rows: a decision tree of scikit-learn's, over groups of codes.
-
-What is learned is a function of published rows and public facts alone, so it costs nothing more.
+The default classifier is a decision tree of scikit-learn's, over groups of codes. What it learns is a function of
+published rows and public facts alone, so it costs nothing more.
 """
 
 from __future__ import annotations

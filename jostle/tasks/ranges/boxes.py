@@ -1,9 +1,7 @@
 """Many boxes of a grid, in its cells or in the units of its columns.
 
-Boxes of a grid in the units of its columns: incomes from 20,000 to 50,000, one region, everything else whole.
-
-A box is exact or refused: an end inside a bin would need a guess at how the bin's records lie, which no error bar of
-the answer tells.
+In units: incomes from 20,000 to 50,000, one region, everything else whole. A box is exact or refused: an end inside a
+bin would need a guess at how the bin's records lie, which no error bar of the answer tells.
 """
 
 from __future__ import annotations

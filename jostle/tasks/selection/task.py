@@ -1,8 +1,7 @@
 """Selection: which features of a table say its label, for a classifier to be learned with.
 
-Metafeatures of tables with a label and features: what may decide between selectors.
-
-Only what means the same of columns as of words: a table of texts has no attributes, and thousands of features.
+*Metafeatures* are what may decide between selectors: only what means the same of columns as of words: a table of texts
+has no attributes, and thousands of features.
 """
 
 from __future__ import annotations
