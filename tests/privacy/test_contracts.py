@@ -34,7 +34,7 @@ from jostle.tables.routes import LeafCounts, SplitCounts
 from jostle.tables.rules import Margins
 
 Hold = Callable[[Any, Any], None]
-FEW, MANY = 10, 2000
+FEW, MANY = 20, 2000
 DEAR = 200
 """Of mechanisms, all of whose noise is gone through."""
 REPLACED = tiny("replace_one")

@@ -84,6 +84,7 @@ def loss(score: MixedSplitScore, first: tuple[Row, ...], second: tuple[Row, ...]
     return max(total)
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("relation", get_args(Neighbours))
 @pytest.mark.parametrize("utilities", PAIRS[:3])
 def test_picks_by_different_utilities_together_cost_epsilon(
