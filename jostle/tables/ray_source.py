@@ -12,8 +12,9 @@ from attrs import evolve, field, frozen
 
 from jostle.errors import TableError
 from jostle.tables.encode import counted_columns
-from jostle.tables.frames import check_columns
+from jostle.tables.frames import check_columns, guarded
 from jostle.tables.pieces import (
+    PART,
     PiecesSource,
     asked_of_batches,
     encoded_batches,
@@ -47,19 +48,11 @@ class RaySource(PiecesSource):
 
     def bounded(self, key: bytes) -> RaySource:
         """The rows that are held of each person: first they are put together by person."""
-        import ray  # noqa: PLC0415 - an extra
-        from ray.data import from_arrow_refs  # noqa: PLC0415 - the same
-
-        pieces = self._there("read its part").to_arrow_refs()
-        count = max(1, min(MOST_PLACES, len(pieces)))
-        put: Any = ray.remote(num_returns=count)(_put)
-        hold: Any = ray.remote(_held)
-        parts = [put.remote(piece, count) for piece in pieces]
-        held = [
-            hold.remote(self.schema, key, *(part[place] if count > 1 else part for part in parts))
-            for place in range(count)
-        ]
-        return evolve(self, codes=from_arrow_refs(held) if pieces else self.codes, kept=[], seen=[])
+        whole = self._there("read its part")
+        count = max(1, min(MOST_PLACES, whole.num_blocks()))
+        put = _mapped(whole, partial(put_batches, count)).groupby(PART, num_partitions=count)
+        held = put.map_groups(partial(_table, partial(held_batches, self.schema, key)), batch_format="pyarrow")
+        return evolve(self, codes=held, kept=[], seen=[])
 
     def asked(self, ask: Callable[..., Any], question: object, add: Callable[..., Any], what: str) -> Any:
         """What workers find in all blocks, added up; None if there are none."""
@@ -96,7 +89,8 @@ def _failed(what: str) -> TableError:
 
 def ray_source(dataset: Any, schema: Schema) -> RaySource:
     """The rows of a dataset of Ray's, encoded when they are first asked for, and kept as codes by its workers."""
-    columns = tuple(dataset.columns() or ())
+    with guarded("the dataset could not be computed"):
+        columns = tuple(dataset.columns() or ())
     check_columns(columns, schema.sources, "the dataset")
     names = counted_columns(schema, columns)
     chosen = dataset.select_columns(list(names))
@@ -109,19 +103,6 @@ def _mapped(dataset: Any, work: Work) -> Any:
     return dataset.map_batches(partial(_table, work), batch_format="pyarrow", batch_size=None)
 
 
-# What runs on workers
-
-
 def _table(work: Work, rows: pa.Table) -> pa.Table:
+    """Runs on a worker."""
     return pa.Table.from_batches(list(work(iter(rows.to_batches()))))
-
-
-def _put(piece: pa.Table, count: int) -> Any:
-    """A block's rows in so many tables, those of a person in one."""
-    rows = list(put_batches(count, iter(piece.to_batches())))
-    parts = [pa.Table.from_batches(rows[place::count]) for place in range(count)]
-    return parts if count > 1 else parts[0]
-
-
-def _held(schema: Schema, key: bytes, *parts: pa.Table) -> pa.Table:
-    return _table(partial(held_batches, schema, key), pa.concat_tables(parts))

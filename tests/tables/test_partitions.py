@@ -108,7 +108,9 @@ def test_what_fails_among_the_rows_is_not_quoted(given: Give) -> None:
 
     spark = hasattr(whole, "mapInArrow")
     bad = whole.mapInArrow(fail, KINDS) if spark else whole.map_batches(fail, batch_format="pyarrow")
-    with pytest.raises(TableError, match="a worker could not tally its part") as refused:
+    with pytest.raises(
+        TableError, match=r"a worker could not tally its part|the dataset could not be computed"
+    ) as refused:
         tally(Table.from_frame(bad, Schema(COLUMNS)), Counts.of("a"))
     assert "geheim" not in str(refused.value)
     assert refused.value.__cause__ is None
