@@ -194,7 +194,11 @@ def accuracy(folder: Path, trials: int) -> list[dict[str, Any]]:
         rows = frame.groupby("who").size()
         known = {"table": name, "about": about, "persons": len(rows), "rows": len(frame)}
         for most, question in product(BOUNDS, QUESTIONS):
-            line = known | {"m": most, "question": question, "dropped": int((rows - most).clip(lower=0).sum())}
+            line: dict[str, Any] = known | {
+                "m": most,
+                "question": question,
+                "dropped": int((rows - most).clip(lower=0).sum()),
+            }
             for times in (trials // 10, trials):
                 line |= compared(frame, schema, most, question, times)
                 if "refused" in line or line["jostle"] < SEEMS_WORSE * line["opendp"]:
@@ -255,7 +259,13 @@ def models(folder: Path, trials: int) -> list[dict[str, Any]]:
             learned = frame["who"].isin(order[: int(TRAIN_SHARE * len(order))])
             splits.append((np.flatnonzero(learned), np.flatnonzero(~learned)))
         for most in BOUNDS:
-            line = {"table": name, "about": about, "persons": len(persons), "rows": len(frame), "m": most}
+            line: dict[str, Any] = {
+                "table": name,
+                "about": about,
+                "persons": len(persons),
+                "rows": len(frame),
+                "m": most,
+            }
             wrong: dict[str, list[float]] = {}
             for trial, (learned, tested) in enumerate(splits):
                 table = Table.from_frame(frame.iloc[learned], schema.with_persons("who", most))
@@ -281,7 +291,7 @@ def theirs_of(frame: pd.DataFrame, schema: Schema, most: int, splits: list[Any])
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "rows.csv"
         frame.drop(columns="who").to_csv(path, index=False)
-        request = {"path": str(path), "columns": [_column(schema, name) for name in schema.attributes]}
+        request: dict[str, Any] = {"path": str(path), "columns": [_column(schema, name) for name in schema.attributes]}
         request |= {"label": "label", "classes": list(schema.classes), "trials": len(splits), "splits": drawn}
         found: list[dict[str, Any]] = run("diffprivlib", PEER, PEER_SCRIPT, request | {"epsilons": [EPSILON / most]})
     return found
@@ -307,7 +317,7 @@ def others(folder: Path, trials: int) -> list[dict[str, Any]]:
     for most in BOUNDS:
         mine = ours(frame, schema, most, OURS_BESIDE)
         for question, true in truth.items():
-            line = {"table": name, "m": most, "question": question, "trials": trials}
+            line: dict[str, Any] = {"table": name, "m": most, "question": question, "trials": trials}
             line |= _facts("jostle", mine[question], true)
             line |= _facts("PipelineDP", theirs[str(most)][question], true)
             found.append(line)
@@ -325,7 +335,7 @@ def _facts(library: str, answers: Any, truth: Any) -> dict[str, float]:
 def page(found: dict[str, Any]) -> str:
     """The page."""
     parts = ["# Persons: what a bound on their rows costs\n\n```\npython benchmarks/persons.py --data FOLDER\n```\n"]
-    written = {
+    written: dict[str, Any] = {
         "cost": _cost_words,
         "accuracy": _accuracy_words,
         "others": _others_words,
