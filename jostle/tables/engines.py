@@ -166,8 +166,7 @@ class MemorySource:
 
     def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
         """The kernel's tally of all rows that meet the conditions."""
-        rows = max(1, self.length) if kernel.of_persons else kernel.rows_at_once
-        return tally_blocks(self._blocks(rows), self.schema, kernel, where)
+        return tally_blocks(self.blocks(kernel), self.schema, kernel, where)
 
     def fold(self, fold: Folded) -> Folded:
         """What a fold holds of all rows."""
@@ -183,7 +182,9 @@ class MemorySource:
         block = bounded(self.whole, self.schema, key)
         return self.of_block(self.schema, block, self.identity)
 
-    def _blocks(self, size: int) -> Iterator[Block]:
+    def blocks(self, kernel: DenseKernel | SparseKernel) -> Iterator[Block]:
+        """The rows, as many at once as a kernel reads best."""
+        size = max(1, self.length) if kernel.of_persons else kernel.rows_at_once
         if 0 < self.length <= size:
             return iter((Block(self.columns, self.length, self.multiplicity, self.bits, self.steps, self.whose),))
         return (self._block(slice(at, min(at + size, self.length))) for at in range(0, self.length, size))

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from io import BufferedReader
+from itertools import chain
 from pathlib import Path
 from typing import Protocol
 
@@ -29,7 +30,7 @@ from jostle.files.content import DIGEST_BYTES
 from jostle.tables.block import Block, Codes, Where, Whose
 from jostle.tables.columns import Categorical
 from jostle.tables.encode import Cells, Census, counted_columns, encode_block
-from jostle.tables.engines import Folded, MemorySource, Partial, fold_blocks, merge, tally_blocks
+from jostle.tables.engines import Folded, MemorySource, Partial, fold_blocks, tally_blocks
 from jostle.tables.features import Bits
 from jostle.tables.kernels import DenseKernel, SparseKernel
 from jostle.tables.persons import bounded, joined_whose, marks_of
@@ -178,9 +179,8 @@ class KeptSource:
 
     def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
         """The kernel's tally of all rows that meet the conditions."""
-        nothing = tally_blocks(iter(()), self.schema, kernel, where)
-        parts = (MemorySource.of_block(self.schema, block, b"").tally(kernel, where) for block in self.blocks())
-        return merge([nothing, *parts])
+        held = (MemorySource.of_block(self.schema, block, b"") for block in self.blocks())
+        return tally_blocks(chain.from_iterable(each.blocks(kernel) for each in held), self.schema, kernel, where)
 
     def fold(self, fold: Folded) -> Folded:
         """What a fold holds of all rows."""

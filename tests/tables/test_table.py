@@ -7,6 +7,7 @@ import datetime as dt
 import os
 import pickle
 import stat
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from some_tables import SMALL, SMALL_CODES, small_frame, source_of, tally
 
 from jostle import Categorical, Dates, JostleError, Numeric, Schema, Table
 from jostle.errors import ProbeError, SchemaError
+from jostle.tables import sources
 from jostle.tables.kernels import Counts, Kernel, Marks, SparseCounts, Sums
 from jostle.tables.number_kernels import NumberSum
 
@@ -322,3 +324,22 @@ def test_a_schema_is_not_read_off_a_table() -> None:
     for kind in (Table, Mine):
         with pytest.raises(SchemaError, match=f"a schema is not read off a {kind.__name__}, which may be private"):
             Schema.infer_public(kind.from_frame(small_frame(), SMALL))
+
+
+def test_rows_kept_in_many_parts_are_tallied_into_one_array(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Held part by part, tallies of a kernel with many cells took all memory there was."""
+    cells, parts = 1 << 18, 32
+    schema = Schema({"number": Numeric(0, cells, unit=1, bins=cells)})
+    few: Any = source_of(Table.from_frame(pa.table({"number": [0, 5]}), schema))
+    monkeypatch.setattr(sources, "MOST_WAITING", 1)  # each block is written by itself
+    monkeypatch.setattr(sources, "MOST_HELD", 0)
+    source = sources.keep([few.whole] * parts, schema, few)
+    assert isinstance(source, sources.KeptSource)
+    tracemalloc.start()
+    try:
+        found = np.asarray(source.tally(Counts.of("number"), ()))
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert (found[0], found[5], found.sum()) == (parts, parts, 2 * parts)
+    assert most < 4 * found.nbytes
