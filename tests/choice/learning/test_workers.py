@@ -62,6 +62,7 @@ def test_parts_come_back_by_their_places() -> None:
     assert results(double, 1, 2, 3) == {0: 2, 1: 4, 2: 6}
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")  # loky's own, as work is given up
 @pytest.mark.parametrize(
     ("function", "parts", "said"),
     [
