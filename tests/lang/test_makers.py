@@ -12,6 +12,7 @@ import pytest
 from small_tables import opened
 
 from jostle import Categorical, Numeric, Schema, Table, load, rehearse
+from jostle.choice.learning.history import Runs
 from jostle.choice.learning.judging import judge_of
 from jostle.choice.learning.markets import read_raw
 from jostle.choice.makers.shipped import rehearsals_for
@@ -250,7 +251,9 @@ def test_a_first_run_learns_from_rehearsals_that_came_with_jostle_where_they_tel
     program = load_source(Source("trees.jst", COMMON.replace("WHO", "").replace("INFORMED", "informed by {}")))
     trained = program.makers["choice"].trained
     assert not (home / "home" / "histories").exists(), "nothing was rehearsed"
-    assert trained.databases == len({known.database for known in rehearsals_for(CLASSIFICATION).instances.values()})
+    history = rehearsals_for(CLASSIFICATION)
+    run = {history.instances[each.instance].database for each in history.lines() if isinstance(each, Runs)}
+    assert trained.databases == len({history.databases[digest].name for digest in run})
     assert {name for name, _ in trained.metafeatures} <= {each.name for each in CLASSIFICATION.rehearsal.free}
     before = sorted((home / "home" / "makers").iterdir())
     again = load_source(Source("trees.jst", COMMON.replace("WHO", "").replace("INFORMED", "informed by {}")))

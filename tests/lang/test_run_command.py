@@ -167,7 +167,8 @@ def test_a_program_that_learns_nothing_rehearses_at_once(tmp_path: Path, name: s
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["histogram", "dawa_class", "trees", "dpcomp"])
 def test_every_program_runs_as_it_stands(tmp_path: Path, name: str) -> None:
-    done = run(tmp_path, str(PROGRAMS / f"{name}.jst"))
+    asks = ["--train"] if "--train" in (PROGRAMS / f"{name}.jst").read_text("utf-8") else []
+    done = run(tmp_path, str(PROGRAMS / f"{name}.jst"), *asks)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("NOT PRIVATE") or name == "dpcomp"
 
