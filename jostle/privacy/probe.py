@@ -103,7 +103,7 @@ class Probe:
 
     @property
     def left(self) -> Fraction | None:
-        """The budget that may still be spent; None for a part."""
+        """The budget that may still be spent here, if nobody else spends of the same promise; None for a part."""
         return self._key.look_in().left
 
     @property
