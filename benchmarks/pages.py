@@ -232,7 +232,7 @@ def _program(text: str, folder: Path, names: dict[str, Any]) -> None:
         load_source(Source("program.jst", text)).run("answer", names["db"], epsilon=Fraction(1))
     elif "def answer(" in text:
         (folder / "program.jst").write_text(text, "utf-8")
-        _said("jostle run program.jst")
+        _said("jostle run --train program.jst")
 
 
 def _gave(part: Part, names: dict[str, Any]) -> Part:

@@ -203,6 +203,12 @@ class AskedCells(GridOption):
             margins.append((facet, np.add.reduceat(cells.ravel()[facet.tree.order], facet.tree.starts[-1])))
         return Estimate(fitted(shape, margins, [float(part) ** 2 for part in shares]))
 
+    def errs_as(self, workload: Workload | None) -> GridOption:
+        """The Option that it counts by, where all cells are told apart: it is that one by another name."""
+        if workload is None or not tells_all(workload):
+            return self
+        return RefinedTree() if self.tree == "refined" else ShrunkTree()
+
     def _counted(self, db: Probe, facet: Facet, epsilon: Fraction) -> Estimate:
         if self.tree == "refined":
             return RefinedTree().counted(db, facet.tree, epsilon)

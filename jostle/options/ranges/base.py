@@ -74,7 +74,12 @@ class GridOption(Option[Estimate | SparseEstimate]):
         spent = epsilon_amount(epsilon) / db.unit
         # Where records are replaced, one changes two counts, so noise is as for half as much.
         scale = spent if schema.neighbours == "add_remove" else spent / 2
-        return evolve(found, bars=KeptBars(self.name, self.version, float(scale)))
+        tried = self.errs_as(wanted)
+        return evolve(found, bars=KeptBars(tried.name, tried.version, float(scale)))
+
+    def errs_as(self, workload: Workload | None) -> GridOption:  # noqa: ARG002 - most are what they are
+        """The Option whose errors, as they are known from trying, this one's are."""
+        return self
 
     looks_at_workload: bool = False
     """Whether what it asks depends on the workload."""

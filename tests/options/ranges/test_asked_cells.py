@@ -111,3 +111,18 @@ def test_it_is_nearer_than_the_tree_that_it_counts_by(kind: str, factor: float) 
         return float(np.mean([np.linalg.norm(each.answers(workload) - truth) for each in found]))
 
     assert loss("AskedCells") < factor * loss("ShrunkTree")
+
+
+@pytest.mark.parametrize(("tree", "counted"), [("shrunk", "ShrunkTree"), ("refined", "RefinedTree")])
+def test_its_intervals_are_those_of_what_it_counts_by_where_all_cells_are_told_apart(tree: str, counted: str) -> None:
+    table, few = Table.from_grid(np.arange(64)), Workload.boxes(64, [(3, 40), (10, 64)])
+    own, other = (
+        {
+            len(queries): get(name)(jostle.rehearse(table, seed=1), queries, epsilon=1)
+            for queries in (few, Workload.all_ranges((64,)))
+        }
+        for name in (f"AskedCells(tree={tree})", counted)
+    )
+    most = max(own)
+    assert np.allclose(own[most].interval(few, 0.9), other[most].interval(few, 0.9))
+    assert not np.allclose(own[2].interval(few, 0.9), other[2].interval(few, 0.9))
