@@ -40,6 +40,7 @@ BEARER = "oidc:"
 """Stands before the subject of a bearer token, where a name is asked for; no key is named so."""
 PREFIX, SECRET_BYTES, HANDLE_BYTES = "jostle_", 32, 4
 MOST_TOKEN = 1 << 14
+"""Characters of a bearer token; those of most issuers have a thousand or two."""
 MOST_DAYS = 366
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 """Those with a public key: a secret that verifies would also sign."""
@@ -139,6 +140,8 @@ class Bearers:
         import jwt  # noqa: PLC0415 - where nobody has such tokens, it is not needed
 
         settings = self._settings
+        if len(token) > MOST_TOKEN:  # nobody is known yet, and each byte of it would be worked on
+            raise unknown()
         try:
             head = jwt.get_unverified_header(token)
             claims = jwt.decode(

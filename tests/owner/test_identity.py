@@ -22,7 +22,7 @@ from processes import LIMIT
 
 from jostle.errors import AccessError
 from jostle.owner import identity
-from jostle.owner.identity import ROLES
+from jostle.owner.identity import MOST_TOKEN, ROLES
 from jostle.owner.office import Office
 
 ISSUER, AUDIENCE = "https://login.example.org", "jostle"
@@ -220,6 +220,7 @@ def wrong_tokens(key: rsa.RSAPrivateKey) -> dict[str, str]:
         "of nobody": token_of(key, sub=None),
         "of an empty name": token_of(key, sub=""),
         "of a long name": token_of(key, sub="x" * 201),
+        "longer than any": token_of(key, more="x" * MOST_TOKEN),
         "not good yet": token_of(key, nbf=int(time.time()) + 600),
         "signed by a stranger": token_of(stranger),
         "of an unknown key": token_of(key, kid="7"),
