@@ -13,15 +13,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from processes import LIMIT, started
-from run_here import Done, ran, write_rows
+from run_here import Run
 
 from jostle.errors import ProgramError
 from jostle.lang.program import Purchase
@@ -34,15 +34,11 @@ PROGRAMS = sorted(CASES.glob("*.jst"))
 WORDS = ("--data", "rows.csv", "--schema", "rows.toml", "--epsilon", "10000")
 STATUS = {"budget_used_up": 3}
 
-Run = Callable[..., Done]
-
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def run(command: Run) -> Run:
     """Return what runs a command in a folder with private rows."""
-    write_rows(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    return lambda *words: ran(monkeypatch, capsys, "run", *words)
+    return partial(command, "run")
 
 
 def as_expected(text: str, path: Path) -> bool:
