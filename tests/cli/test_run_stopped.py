@@ -129,7 +129,7 @@ def test_ctrl_c_in_the_middle_loses_nothing(tmp_path: Path, run: Run, as_json: b
     else:
         assert "answer line 2: {{ }}: 100\n" in out
         assert "epsilon 5000 was spent" in out
-        assert err.startswith("stopped;")
+        assert "\nstopped;" in f"\n{err}"  # a slow machine says before how far it is
 
 
 def test_all_numbers_that_were_released_are_kept_where_an_option_comes_to_no_end() -> None:

@@ -44,11 +44,11 @@ def run(command: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     return command
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_no_vault_and_no_private_data_are_written_over(run: Run, tmp_path: Path, command: str) -> None:
+@pytest.mark.parametrize("writer", COMMANDS)
+def test_no_vault_and_no_private_data_are_written_over(run: Run, tmp_path: Path, writer: str) -> None:
     before = {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
     for name in ("rows.csv", "page.html", "vault.json", "vault.html", "vault.csv", "page.html.vault"):
-        done = run(*COMMANDS[command], name)
+        done = run(*COMMANDS[writer], name)
         assert (done.status, done.err.startswith("error: ")) == (1, True), (name, done)
         assert {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before, name
 

@@ -18,7 +18,7 @@ from processes import LIMIT, started
 
 import jostle
 from jostle import Table
-from jostle.errors import BudgetError, PrivateDataError, SchemaError, TableError, VaultError
+from jostle.errors import BudgetError, PrivateDataError, TableError, VaultError
 from jostle.privacy.account import TableFacts
 from jostle.privacy.vault import FileVault
 from jostle.trace.page import segments, whole_page
@@ -278,30 +278,6 @@ def test_a_relation_is_not_changed_from_one_opening_to_the_next() -> None:
     protected()
     with pytest.raises(VaultError, match="add_remove"):
         protected(neighbours="replace_one")
-
-
-def test_a_schema_read_off_the_table_itself_is_refused() -> None:
-    frame = people()
-    inferred = jostle.Schema.infer_public(frame, label="smokes")
-
-    with pytest.raises(SchemaError, match="read off this same table"):
-        jostle.protect(jostle.Table.from_frame(frame, inferred), epsilon=1)
-    jostle.protect(jostle.Table.from_frame(people(seed=1), inferred), epsilon=1)
-
-
-def test_what_was_opened_as_private_is_not_rehearsed_on() -> None:
-    """The table, others of the same data, and the same file under any name; not rows that happen to be equal."""
-    frame, counts = people(), np.arange(6)
-    private = [jostle.Table.from_frame(frame, schema()), jostle.Table.from_grid(counts)]
-    for each in private:
-        jostle.rehearse(each)
-        jostle.protect(each, epsilon=1)
-    again = [*private, jostle.Table.from_frame(frame, schema("replace_one")), jostle.Table.from_grid(counts)]
-    for each in again:
-        with pytest.raises(PrivateDataError, match="given as private"):
-            jostle.rehearse(each)
-    jostle.rehearse(jostle.Table.from_frame(people(), schema()))
-    jostle.rehearse(jostle.Table.from_grid(counts.copy()))
 
 
 @pytest.mark.parametrize("streams", [(False, False), (True, False), (False, True), (True, True)])

@@ -455,6 +455,7 @@ print(json.dumps({"before": before, "after": str(db.left), "counts": counts}))
 """
 
 
+@pytest.mark.representative("reads")
 @pytest.mark.parametrize("of_persons", [False, True])
 @pytest.mark.parametrize("reads", [False, True])
 def test_ctrl_c_among_rows_loses_nothing(tmp_path: Path, *, reads: bool, of_persons: bool) -> None:

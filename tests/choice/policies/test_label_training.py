@@ -324,17 +324,6 @@ def test_training_that_was_stopped_goes_on_and_learns_the_same(
 
 
 @pytest.mark.slow
-def test_processes_learn_what_one_process_does(program: Path, databases: Path) -> None:
-    found = load_trainable(program, entry="Stump")
-    assert isinstance(found, Labelled)
-    both = [
-        train_policies(found, corpus=databases, epsilons=("4",), engine=engine, workers=2, runs=12).policies["How"]
-        for engine in ("threads", "processes")
-    ]
-    assert both[0].facts() == both[1].facts()
-
-
-@pytest.mark.slow
 def test_evaluate_says_what_each_label_is_worth(command: Run, train: Run, program: Path, databases: Path) -> None:
     given = ("evaluate", program, "--entry", "Stump", "--databases", databases, "--epsilon", "1", "--workers", 1)
     assert "nothing was learned for the choices of Stump" in command(*given).err
