@@ -33,7 +33,6 @@ from jostle import Categorical, Dates, JostleError, Numeric, Schema, Table
 from jostle.errors import ProbeError
 from jostle.tables import sources
 from jostle.tables.block import Block
-from jostle.tables.engines import MemorySource
 from jostle.tables.hashes import Fingerprint, RowHashes, fingerprint
 from jostle.tables.kernels import Counts, Kernel, Marks, SparseCounts, Sums
 from jostle.tables.number_kernels import NumberSum
@@ -362,11 +361,6 @@ def listed(shared: Path) -> dict[str, tuple[int, int, int]]:
     return {name: (int(rows), int(attributes), int(classes)) for name, rows, attributes, classes in found}
 
 
-def test_the_list_is_whole(shared: Path) -> None:
-    assert len(listed(shared)) == 195
-    assert set(listed(shared)) == {path.name for path in (shared / "tabular").iterdir()}
-
-
 @pytest.mark.slow
 def test_every_public_table_can_be_inferred_read_and_tallied(shared: Path) -> None:
     for name, (rows, attributes, classes) in listed(shared).items():
@@ -384,24 +378,6 @@ def test_every_public_table_can_be_inferred_read_and_tallied(shared: Path) -> No
         assert len(schema.attributes) == attributes - (name in TOO_MANY_TEXTS | OF_PERSONS), name
         assert tally(stream, kernel) == told, name
         assert fingerprint(source_of(memory)) == fingerprint(source_of(stream)), name
-
-
-@pytest.mark.slow
-def test_every_public_table_is_read_alike_from_a_frame(shared: Path) -> None:
-    """Pandas guesses types: 1.0 for 1, truths for words. What is read stays the same."""
-    for name in listed(shared):
-        path = shared / "tabular" / name
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            schema = Schema.infer_public(path, label="label")
-        texts = pd.read_csv(path, dtype=str, keep_default_na=False)
-        guessed = pd.read_csv(path, keep_default_na=False, na_values=[""], low_memory=False)
-        told = fingerprint(source_of(Table.read(path, schema))).rows
-
-        for frame in (texts, guessed):
-            table = Table.from_frame(frame, schema)
-            assert fingerprint(source_of(table)).rows == told, name
-            assert isinstance(source_of(table), MemorySource)
 
 
 # Fingerprints: the same for the same rows however they come, and others for others.
