@@ -113,7 +113,7 @@ def risky(db: jostle.Probe, epsilon: Fraction) -> float:
 
 def test_later_rounds_see_what_a_choice_is_worth_if_good_ones_follow() -> None:
     """After one round, in which what follows is mostly wrong, the risk looks bad; then it is found out to be good."""
-    learn = partial(train_labels, risky, SITUATIONS[:12], ["1"], runs=40, learned_from=1, trials=0)
+    learn = partial(train_labels, risky, SITUATIONS, ["1"], runs=40, learned_from=1, trials=0)
     for rounds, expected in ((1, 0.5), (3, 0.1)):
         with follow(learn(rounds=rounds)):
             assert risky(jostle.rehearse(Public(1).table), Fraction(1)) == expected
