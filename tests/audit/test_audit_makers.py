@@ -93,13 +93,17 @@ def table(counts: tuple[int, ...], relation: Neighbours) -> Table:
     return Table.from_grid(np.array(counts), neighbours=relation)
 
 
+def probe_on(source: Any, ledger: Ledger, noise: Any, trace: Trace) -> Probe:
+    room = Room(source, (), ledger, noise, trace, private=False, probe=lambda inner: Probe(admit(inner)))
+    return Probe(admit(room))
+
+
 def transcript(noise: Any, counts: tuple[int, ...], relation: Neighbours, *, shown: str) -> tuple[Any, ...]:
     """What is seen of one run: every released number, or the answer alone."""
     trace = Trace()
     ledger = Ledger(EPSILON, relation)
     source = table(counts, relation)._source
-    room = Room(source, (), ledger, noise, trace, private=False, probe=lambda inner: Probe(admit(inner)))
-    answer: Any = maker()(Probe(admit(room)), epsilon=EPSILON)
+    answer: Any = maker()(probe_on(source, ledger, noise, trace), epsilon=EPSILON)
     assert ledger.spent == EPSILON
     cells = tuple(np.round(answer.cells, 9).tolist())
     seen = tuple((each.site, *each.values) for each in trace.records if isinstance(each, Released))  # noqa: PD011 - released
@@ -151,13 +155,12 @@ LABELS = Categorical(["n", "y"])
 PAIRS_OF_REFINED = {"add_remove": ("y", "yy"), "replace_one": ("ny", "yy")}
 """Neighbouring tables of one column, a letter a row."""
 PRICE = Fraction(11, 2)
-CUT_OF_REFINED = 1e-4
-"""Of each draw so much may be left out; a loss that is found holds in spite of it."""
+FINER = CUT / 10
 
 
 @lru_cache
-def table_of_refined(rows: str, neighbours: Neighbours) -> Table:
-    """Return a table of labels."""
+def table_of_labels(rows: str, neighbours: Neighbours) -> Table:
+    """Return a table of one column, a letter a row."""
     frame = pd.DataFrame({"label": list(rows)})
     return Table.from_frame(frame, Schema({"label": LABELS}, label="label", neighbours=neighbours))
 
@@ -180,9 +183,8 @@ def used_between(db: Probe) -> None:
 def transcript_of_refined(noise: Any, rows: str, neighbours: Neighbours) -> tuple[Any, ...]:
     """What was spent, and all that is seen."""
     trace, ledger = Trace(), Ledger(None, neighbours)
-    source = table_of_refined(rows, neighbours)._source
-    room = Room(source, (), ledger, noise, trace, private=False, probe=lambda inner: Probe(admit(inner)))
-    used_between(Probe(admit(room)))
+    source = table_of_labels(rows, neighbours)._source
+    used_between(probe_on(source, ledger, noise, trace))
     released = (each for each in trace.records if isinstance(each, Released))
     return (ledger.spent, *(each.values for each in released))  # noqa: PD011 - no frame
 
@@ -190,7 +192,7 @@ def transcript_of_refined(noise: Any, rows: str, neighbours: Neighbours) -> tupl
 def losses(neighbours: Neighbours) -> tuple[float, set[Fraction]]:
     """How far two neighbours are told apart, and what was spent at any end."""
     one, other = (
-        enumerated_runs(partial(transcript_of_refined, rows=rows, neighbours=neighbours), cut=CUT_OF_REFINED)
+        enumerated_runs(partial(transcript_of_refined, rows=rows, neighbours=neighbours), cut=FINER)
         for rows in PAIRS_OF_REFINED[neighbours]
     )
     return max(privacy_loss(one, other), privacy_loss(other, one)), {seen[0] for seen in one.chances}
@@ -220,22 +222,13 @@ def test_a_second_release_with_noise_of_its_own_is_seen(monkeypatch: pytest.Monk
 
 
 LEVELS, TEST = (Fraction(1), Fraction(3)), Fraction(2)
-"""Of each draw so much may be left out; a loss that is found holds in spite of it."""
-SCHEMA = Schema({"label": Categorical(["n", "y"])}, label="label")
-
-
-@lru_cache
-def table_of_reserved(rows: str) -> Table:
-    """Return a table of one column, a letter a row."""
-    return Table.from_frame(pd.DataFrame({"label": list(rows)}), SCHEMA)
 
 
 def transcript_of_reserved(noise: Any, rows: str) -> tuple[Any, ...]:
     """What was charged, and all that is seen, where a count is refined unless another says that it need not be."""
     trace, ledger = Trace(), Ledger(EPSILON, "add_remove")
-    source = table_of_reserved(rows)._source
-    room = Room(source, (), ledger, noise, trace, private=False, probe=lambda inner: Probe(admit(inner)))
-    db = Probe(admit(room))
+    source = table_of_labels(rows, "add_remove")._source
+    db = probe_on(source, ledger, noise, trace)
     inner = db.reserve(EPSILON)
     found = inner.measure_refinable(Counts.of(), LEVELS[0])
     if int(inner.measure(Counts.of(), TEST)[0]) < 2:
