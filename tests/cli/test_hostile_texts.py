@@ -326,6 +326,3 @@ def test_a_program_that_is_run_in_python_prints_like_any_other(
     load(program(tmp_path)).run("main")
 
     assert capsys.readouterr().out.splitlines()[0] == SHOWN.partition("\\n")[0]
-
-
-# Nothing goes to a screen another way
