@@ -287,10 +287,10 @@ def test_parts_come_back_by_their_places() -> None:
                 "ended": (ended, (1, 2), "a worker process ended itself, with status 7"),
                 "failing": (fails, (1, 2), "a worker process failed: OddError: this and that"),
                 "unread": (double, (1, Unread()), "a worker process failed: ValueError: invalid literal"),
-                "unread answer": (gives_unread, (1, 2), "a worker process gave what cannot be read: ValueError"),
                 "unwritten answer": (gives_a_lock, (1, 2), "a worker process failed: TypeError: cannot pickle"),
             }.items()
         ),
+        pytest.param(gives_unread, (1, 2), "a worker process gave what cannot be read: ValueError", id="unread answer"),
         pytest.param(double, (1, threading.Lock()), "what is to be done cannot be sent to a worker", id="unwritten"),
     ],
 )
