@@ -111,6 +111,7 @@ def risky(db: jostle.Probe, epsilon: Fraction) -> float:
     return 0.1 if second == "c" else 1.0
 
 
+@pytest.mark.slow
 def test_later_rounds_see_what_a_choice_is_worth_if_good_ones_follow() -> None:
     """After one round, in which what follows is mostly wrong, the risk looks bad; then it is found out to be good."""
     learn = partial(train_labels, risky, SITUATIONS, ["1"], runs=40, learned_from=1, trials=0)
@@ -267,6 +268,7 @@ def tree(db: jostle.Probe, epsilon: Fraction) -> float:
     return 1 + (root == "left")
 
 
+@pytest.mark.slow
 def test_a_root_is_not_lost_among_its_leaves() -> None:
     taught = Grounds(program=tree, situations=SITUATIONS[:3], epsilons=[Fraction(1)]).lessons(
         {}, runs=10, rate=Fraction(1)
