@@ -42,6 +42,7 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return file
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize(
     ("name", "verdict", "status"), [("Cheater", "breaks its claim", 1), ("Honest", "within its claim", 0)]
 )

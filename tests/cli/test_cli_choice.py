@@ -89,6 +89,7 @@ def test_train_on_other_databases_than_the_program_names(
     assert (tmp_path / "scenario" / "algorithm_runs.arff").exists()
 
 
+@pytest.mark.slow
 def test_train_goes_on_where_it_was_stopped(command: Run, train: Run, program: Path, tmp_path: Path) -> None:
     history = tmp_path / "h.jsonl"
     assert train("--history", history).status == 0
@@ -110,6 +111,7 @@ def _read(data: bytes, tmp_path: Path) -> History:
     return read_history(tmp_path / "whole.jsonl")
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize(
     "words", [("--epsilon", "1/2", "10", "--epsilon", "0.5"), ("--epsilon=0.5", "--epsilon=10")], ids=["both", "equals"]
 )
@@ -156,6 +158,7 @@ def test_evaluate_prints_a_table_or_json(command: Run, train: Run, program: Path
     assert "several choice makers" in json.loads(command(*given, "--json").out)["error"]["title"]
 
 
+@pytest.mark.slow
 def test_tables_of_the_same_people_are_one_group_where_a_maker_is_evaluated(
     command: Run, train: Run, program: Path, databases: Path
 ) -> None:

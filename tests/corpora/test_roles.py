@@ -49,6 +49,7 @@ def test_databases_that_share_people_or_a_source_have_one_role() -> None:
     assert all(len(found) == 1 for found in roles.values())
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("name", SHIPPED)
 def test_a_shipped_maker_learned_from_what_is_there_for_that_and_its_options_were_not_fitted_on(name: str) -> None:
     trained, among = shipped_maker(name), [get(each) for each in SHIPPED[name].among]
@@ -161,6 +162,7 @@ def test_a_shipped_maker_is_what_is_learned_from_shipped_rehearsals(name: str) -
     _same(json.loads(learned.to_json()), json.loads(shipped_maker(name).to_json()))
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("name", ADVISED)
 def test_shipped_advice_is_what_is_learned_from_shipped_rehearsals(name: str) -> None:
     _same(asdict(expectations(name)), asdict(kept_expectations()[name]))

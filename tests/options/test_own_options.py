@@ -163,9 +163,8 @@ def test_they_are_listed_and_audited(command: Run, own: Path) -> None:
     assert {"Commonest", "First"} <= {
         each["name"] for each in json.loads(command("options", "--task", "classification", "--with", own, "--json").out)
     }
-    for name in ("Commonest", "FirstReplaced"):
-        (finding,) = json.loads(command("audit", name, "--with", own, "--samples", 400, "--json").out)
-        assert finding["name"] == name
+    (finding,) = json.loads(command("audit", "FirstReplaced", "--with", own, "--samples", 400, "--json").out)
+    assert finding["name"] == "FirstReplaced"
 
 
 @pytest.mark.parametrize(
