@@ -22,6 +22,7 @@ import hashlib
 import secrets
 import sys
 import threading
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, suppress
@@ -411,7 +412,7 @@ class Server:
             raise unknown() if at.session.ours else forgotten()
         request = {"kind": question, "asks": [], "epsilon": "0", "on": ["what another process gave"]}
         permit = self._office.allow(at.asker, at.session.line.table, request, Fraction(0), again=True)
-        self._office.spent((permit, Fraction(0), "read again"))
+        self._office.spent(permit, Fraction(0), "read again")
         return kept[1]
 
     def _once(self, at: At, message: Mapping[str, Any], key: str, bound: str) -> bytes:
@@ -423,7 +424,7 @@ class Server:
         read, table = self._read(at, message), at.session.line.table
         if kept is not None:
             permit = self._office.allow(at.asker, table, read.request, read.epsilon, again=True)
-            self._office.spent((permit, Fraction(0), "read again"))
+            self._office.spent(permit, Fraction(0), "read again")
             if unkept is not None:
                 self._keep(unkept)
                 del self._unkept[key]
@@ -673,6 +674,7 @@ class Workers:
     def __init__(self, count: int) -> None:
         self._count = count
         self._left: SimpleQueue[_Task | None] = SimpleQueue()
+        self._board: _Board | None = None
         self._begun = False
 
     async def do(self, work: Callable[[], Result]) -> Result:
@@ -681,9 +683,11 @@ class Workers:
             self._begun = True
             for _ in range(self._count):
                 threading.Thread(target=self._go_on, daemon=True).start()
-        loop = asyncio.get_running_loop()
+        loop, board = asyncio.get_running_loop(), self._board
+        if board is None or board.loop is not loop:
+            board = self._board = _Board(loop)
         told: asyncio.Future[Result] = loop.create_future()
-        self._left.put((loop, told, work))
+        self._left.put((board, told, work))
         return await told
 
     def end(self) -> None:
@@ -693,27 +697,45 @@ class Workers:
 
     def _go_on(self) -> None:
         while (task := self._left.get()) is not None:
-            loop, told, work = task
+            board, told, work = task
             try:
                 # In an empty context: nothing that one question set is there for the next.
-                tell = partial(_tell, told, Context().run(work))
+                answer = Context().run(work)
             except BaseException:  # noqa: BLE001 - where it happened, rows may be in sight
-                tell = partial(_tell, told, None)
+                answer = None
+            board.put(told, answer)
+
+
+@define(eq=False)
+class _Board:
+    """Where a loop finds what work came to: it is told once of all that is there when it looks."""
+
+    loop: asyncio.AbstractEventLoop
+    _done: deque[tuple[asyncio.Future[Any], Any]] = field(factory=deque)
+    _told: bool = False
+
+    def put(self, told: asyncio.Future[Any], answer: Any) -> None:
+        """Leave an answer; None, where work failed."""
+        self._done.append((told, answer))
+        if not self._told:
+            self._told = True
             with suppress(RuntimeError):  # the loop has ended
-                loop.call_soon_threadsafe(tell)
+                self.loop.call_soon_threadsafe(self._look)
+
+    def _look(self) -> None:
+        """Say what work came to, to whoever waits for it still."""
+        self._told = False  # first: of what is left from here on, it is told anew
+        while self._done:
+            told, answer = self._done.popleft()
+            if told.done():
+                continue
+            if answer is None:
+                told.set_exception(kept_back("the question"))
+            else:
+                told.set_result(answer)
 
 
-_Task = tuple[asyncio.AbstractEventLoop, "asyncio.Future[Any]", Callable[[], Any]]
-
-
-def _tell(told: asyncio.Future[Any], answer: Any) -> None:
-    """Say what work came to, to whoever waits for it still; nothing, where it failed."""
-    if told.done():
-        return
-    if answer is None:
-        told.set_exception(kept_back("the question"))
-    else:
-        told.set_result(answer)
+_Task = tuple[_Board, "asyncio.Future[Any]", Callable[[], Any]]
 
 
 @frozen(eq=False)

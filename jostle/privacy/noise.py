@@ -75,6 +75,8 @@ SMALL_DRAW = 1024
 
 Whether the table happens to exist makes no difference: a seed must give the same draws in a fresh process.
 """
+PIECE = 1 << 11
+"""Bytes that are drawn at once for a release: as many as a few cells take."""
 CHUNK = 1 << 16
 """Draws at a time, so that words and table stay in the processor's cache."""
 
@@ -282,6 +284,24 @@ class SystemBits(OfBytes):
     read = staticmethod(os.urandom)
 
 
+@define
+class PieceOfBits(OfBytes):
+    """Bits of the operating system's that are drawn many at once, for one release: each of them is given once.
+
+    It is made for a release, used in its thread alone, and let go with it. So of two processes that a fork makes of one
+    none draws what the other draws, unless for the very same release.
+    """
+
+    _left: bytes = field(default=b"", init=False, repr=False)
+
+    def read(self, count: int) -> bytes:
+        """So many bytes."""
+        if count > len(self._left):
+            self._left = os.urandom(max(count, PIECE))
+        given, self._left = self._left[:count], self._left[count:]
+        return given
+
+
 @frozen
 class SeededBits(OfBytes):
     """Reproducible bits, for rehearsals on public data only."""
@@ -299,6 +319,10 @@ class Noise:
     """The samplers over one source of bits. An Option never holds one: a probe draws for it."""
 
     source: BitSource = field(factory=SystemBits)
+
+    def of_a_release(self) -> Noise:
+        """The same for one release, where drawing many bits at once is for free."""
+        return Noise(PieceOfBits()) if type(self.source) is SystemBits else self
 
     def geometric(self, ratio: Ratio, size: int) -> NDArray[np.int64]:
         """*size* draws of G >= 0 with P(G >= g) = ratio**g."""

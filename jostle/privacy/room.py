@@ -200,7 +200,7 @@ class Room:
             if isinstance(refusal, BudgetError):
                 raise chain.too_little(refusal, epsilon, self.unit) from None
             raise
-        finer = self._among_rows("refine", lambda: chain.next(epsilon, line, self.noise))
+        finer = self._among_rows("refine", lambda: chain.next(epsilon, line, self.noise.of_a_release()))
         found, released = finer.refinable(self.chains.add(finer)), finer.released
         scale, _ = chain.scales(epsilon)
         self.trace.add(Released(site, AddNoise.__name__, scale, released.size, shortened(released)), released)
@@ -297,7 +297,7 @@ class Room:
         """A mechanism's answer, the numbers in it, and what it was made from."""
         schema = self.source.schema
         found = mechanism.collect(self._tally, schema)
-        answer = mechanism.release(found, schema, epsilon, self.noise)
+        answer = mechanism.release(found, schema, epsilon, self.noise.of_a_release())
         return answer, mechanism.shown(answer), found
 
     def _among_rows(self, question: str, work: Callable[[], Result]) -> Result:
