@@ -84,7 +84,7 @@ MOST_SESSIONS = 100
 """Of a token; the oldest one ends where more are begun."""
 MOST_NUMBERS = 1 << 24
 """Of an answer."""
-THREADS, LONG = 64, 4
+THREADS, LONG = 128, 4
 """How many questions are answered at once, and how many of those that take long."""
 AT_ONCE = 16
 """Of a token; more wait."""
