@@ -181,7 +181,7 @@ class Option(ABC, Generic[Answer]):
                 fix="please report it, with the schema",
             )
         # Charged with its first question: what is refused before, by the Option or at the door, costs nothing.
-        allotted = db.hand(asked, site=site or self.name, settles=self.settles, of_rows=self.of_rows)
+        allotted = db.hand(asked, site=site or name, option=name, settles=self.settles, of_rows=self.of_rows)
         try:
             with stage(site or self.name), choices_noted(allotted, self.learned):
                 answer = run(allotted, budget)

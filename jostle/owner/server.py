@@ -51,6 +51,8 @@ from jostle.errors import (
     WireError,
     shown,
 )
+from jostle.options import built_in
+from jostle.options.base import name_in
 from jostle.owner.answers import Answers, Derived, Given, SessionLine
 from jostle.owner.office import Asker, Office, Share
 from jostle.owner.rooms import Rooms, Work, working
@@ -71,7 +73,7 @@ from jostle.privacy.chains import Refinable
 from jostle.privacy.door import Key
 from jostle.privacy.mechanisms import AddNoiseAbove, Mechanism
 from jostle.privacy.reals import Tail
-from jostle.privacy.room import QUESTIONS, kept_back
+from jostle.privacy.room import QUESTIONS, kept_back, purpose
 from jostle.progress import unshown
 from jostle.tables.fields import text
 from jostle.tables.schema import Schema
@@ -512,6 +514,8 @@ class Server:
                 epsilon = detail
             elif kind is text:
                 site = detail
+            elif kind is purpose:
+                rest.append(_option_in(detail))
             else:
                 rest.append(plainly(detail))
             given.append(detail * at.handle.unit if kind is epsilon_amount else detail)
@@ -547,6 +551,13 @@ class Server:
             said = canonical(plainly(details)).decode()
             self._answers.derive(Derived(session, above.name, above.digest, question, said, names))
         return _message(at, read, made or answer, error)
+
+
+def _option_in(named: str) -> str:
+    """The name of Jostle's Option that a client names, without parameters; of any other, none of the client's words."""
+    ours = {each.__name__ for each in built_in()}
+    found = name_in(named)
+    return found if found in ours and found is not None else "an Option that does not come with Jostle"
 
 
 def _check(read: ReadQuestion, at: At) -> None:

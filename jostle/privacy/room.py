@@ -42,6 +42,7 @@ __all__ = ["QUESTIONS", "Room", "kept_back"]
 
 MOST_PORTIONS = 1000
 KEYS = 2**62
+MOST_NAME = 200
 MOST_KNOWN = 4096
 """Measurements of an allotment that are looked at to tell what is known: the last ones."""
 
@@ -57,6 +58,12 @@ NOTES = Closed(
     types=RECORD_TYPES,
 )
 
+
+def purpose(value: str) -> str:
+    """Read the name of the Option that a budget is said to be for: nothing hangs on it but what people are shown."""
+    return name(value)[:MOST_NAME]
+
+
 QUESTIONS: Mapping[str, tuple[Asked, ...]] = MappingProxyType(
     {
         "perform": (MECHANISMS, epsilon_amount, text),
@@ -68,7 +75,7 @@ QUESTIONS: Mapping[str, tuple[Asked, ...]] = MappingProxyType(
         "open": (),
         "reserve": (epsilon_amount, text),
         "settle": (),
-        "hand": (epsilon_amount, text, truth, truth),
+        "hand": (epsilon_amount, text, purpose, truth, truth),
         "bounded": (whole, epsilon_amount, text),
         "narrowed": (name, wholes),
         "split": (name,),
@@ -366,7 +373,7 @@ class Room:
         ledger = self._or_note(partial(self.ledger.reserve, epsilon, site), site)
         return evolve(self, ledger=ledger, path=site, before=(*self.before, *self.released), released=[])
 
-    def hand(self, epsilon: Fraction, site: str, settles: bool, of_rows: bool) -> Room:  # noqa: FBT001 - as it is asked
+    def hand(self, epsilon: Fraction, site: str, _: str, settles: bool, of_rows: bool) -> Room:  # noqa: FBT001 - as it is asked
         """A room as `earmark` or `reserve` gives, for an Option; *of_rows*, it counts what is said of a row."""
         room = self.reserve(epsilon, site) if settles else self.earmark(epsilon, site)
         if of_rows:
