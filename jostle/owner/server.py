@@ -66,7 +66,6 @@ from jostle.owner.wire import (
     error_written,
     form_of,
     plainly,
-    written,
 )
 from jostle.privacy.amounts import epsilon_amount, show_amount
 from jostle.privacy.chains import Refinable
@@ -589,7 +588,7 @@ def _message(at: At, read: ReadQuestion, answer: Any, error: BaseException | Non
     if made:
         told, several = [each.told() for each in made], read.question in SEVERAL
         return at.form.write({"handles": told, "schema": made[0].digest, "several": several})
-    return at.form.write({"answer": written(answer, at.form)})
+    return at.form.write({"answer": plainly(answer, at.form)})
 
 
 def _stepped(key: Key, handle: Handle) -> Key:
@@ -911,7 +910,7 @@ def application(
 
     def look_at(token: str, message: dict[str, Any], _: bytes, form: Form) -> bytes:
         """Tell what may be known of some rows without asking them."""
-        return form.write({"answer": written(server.look(token, message, form), form)})
+        return form.write({"answer": plainly(server.look(token, message, form), form)})
 
     paths: Mapping[str, Working] = {"begin": begin, "ask": server.answer, "look": look_at, "end": end}
     quick = {f"/v1/{name}": _Endpoint(web, work) for name, work in paths.items()}

@@ -46,6 +46,7 @@ Canonne, Kamath, Steinke (2020) is the reference for exact discrete sampling; th
 
 from __future__ import annotations
 
+import io
 import math
 import operator
 import os
@@ -284,7 +285,20 @@ class SystemBits(OfBytes):
     read = staticmethod(os.urandom)
 
 
-@define
+class _System(io.RawIOBase):
+    """The operating system's generator, as a stream."""
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill all of a buffer."""
+        buffer[:] = os.urandom(len(buffer))
+        return len(buffer)
+
+
+@frozen
 class PieceOfBits(OfBytes):
     """Bits of the operating system's that are drawn many at once, for one release: each of them is given once.
 
@@ -292,14 +306,9 @@ class PieceOfBits(OfBytes):
     none draws what the other draws, unless for the very same release.
     """
 
-    _left: bytes = field(default=b"", init=False, repr=False)
-
-    def read(self, count: int) -> bytes:
-        """So many bytes."""
-        if count > len(self._left):
-            self._left = os.urandom(max(count, PIECE))
-        given, self._left = self._left[:count], self._left[count:]
-        return given
+    read: Callable[[int], bytes] = field(
+        factory=lambda: io.BufferedReader(_System(), PIECE).read, init=False, repr=False, eq=False
+    )
 
 
 @frozen

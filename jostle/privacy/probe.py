@@ -565,9 +565,9 @@ class Probe:
         facts = self._key.look_in()
         budget = "" if facts.promise is None else f" of {show_amount(facts.promise)}"
         # What an Option is handed counts rows, of which each person has one there or more.
-        most = facts.schema.rows_per_person
+        most = self.schema.rows_per_person
         whom = about((most,) if most is not None and facts.unit == most else None)
-        return f"<Probe: epsilon {show_amount(facts.spent)}{budget} spent {whom} under {facts.schema.neighbours}>"
+        return f"<Probe: epsilon {show_amount(facts.spent)}{budget} spent {whom} under {self.neighbours}>"
 
     def __reduce__(self) -> NoReturn:
         raise ProbeError(

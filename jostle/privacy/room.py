@@ -14,7 +14,7 @@ import numpy as np
 from attrs import Factory, evolve, field, frozen
 from numpy.typing import NDArray
 
-from jostle.errors import BudgetError, JostleError, ProbeError, VaultError
+from jostle.errors import BudgetError, JostleError, ProbeError, VaultError, shown
 from jostle.privacy.amounts import INSIDE_BITS, epsilon_amount, recorded
 from jostle.privacy.chains import Answered, Chain, Chains, Refinable
 from jostle.privacy.events import Allotment, Reserved, price
@@ -61,7 +61,10 @@ NOTES = Closed(
 
 def purpose(value: str) -> str:
     """Read the name of the Option that a budget is said to be for: nothing hangs on it but what people are shown."""
-    return name(value)[:MOST_NAME]
+    given: object = value
+    if not isinstance(given, str):
+        raise ProbeError(f"{shown(given)} is no name of an Option", fix='option="DAWA"')
+    return str.__str__(given)[:MOST_NAME]
 
 
 QUESTIONS: Mapping[str, tuple[Asked, ...]] = MappingProxyType(
@@ -200,7 +203,7 @@ class Room:
             event, site = chain.event(epsilon, self.unit), self.site(site)
             for each in chain.scales(epsilon):
                 check_scale(each)
-            more = epsilon - chain.levels[-1]
+            more = recorded(epsilon - chain.levels[-1], INSIDE_BITS)
             line = self._spend(partial(self.ledger.extend, chain.line, event, site), site, type(event).__name__, more)
         except JostleError as refusal:
             self.chains.put_back(number, chain)
@@ -408,7 +411,7 @@ class Room:
     def _spend(self, charge: Callable[[], Result], site: str, kind: str, epsilon: Fraction) -> Result:
         """Charge the ledger and all above it, and note it."""
         result = self._or_note(charge, site)
-        self.trace.add(self._charged(site, kind, recorded(epsilon, INSIDE_BITS), self.ledger))
+        self.trace.add(self._charged(site, kind, epsilon, self.ledger))
         return result
 
     def _charged(self, site: str, kind: str, epsilon: Fraction, ledger: Ledger) -> Charged:
