@@ -397,8 +397,13 @@ METHODS: dict[str, tuple[Call, ...]] = {
     "persons": (lambda db: db.persons(1), lambda db: [part.persons(1) for part in db.parts("ill")]),
     "beyond": (lambda db: db.beyond(1), lambda db: db.portions(2)[0].beyond(1)),
     "hand": (
-        lambda db: (inner := db.hand(1, site="handed", settles=False), inner.count(HALF), inner.left, db.left),
-        lambda db: (inner := db.hand(1, site="handed", settles=True), inner.count(2)),
+        lambda db: (
+            inner := db.hand(1, site="handed", option="DAWA", settles=False),
+            inner.count(HALF),
+            inner.left,
+            db.left,
+        ),
+        lambda db: (inner := db.hand(1, site="handed", option="DAWA", settles=True), inner.count(2)),
     ),
     "sum": (
         lambda db: db.sum("size", epsilon=1),
