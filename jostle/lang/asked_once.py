@@ -105,7 +105,7 @@ class _Count:
             case nodes.Assign() | nodes.ExpressionStatement():
                 return self.of(first.value) + after
             case _:
-                return after
+                return _many(self.of(first)) + after
 
     # Expressions
 

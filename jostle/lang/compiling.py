@@ -221,21 +221,26 @@ class Compiler:
 
     def statement(self, statement: nodes.Statement, scope: Scope) -> Go:
         """A step that runs a statement."""
-        match statement:
-            case nodes.Assign():
-                return self._assign(statement, scope)
-            case nodes.Return():
-                return constant(None) if statement.value is None else self.expression(statement.value, scope)
-            case nodes.If():
-                return self._if(statement, scope)
-            case nodes.For():
-                return self._for(statement, scope)
-            case nodes.ExpressionStatement():
-                return self._alone(self.expression(statement.value, scope))
-            case _:
-                return constant(NOTHING)
+        rules: dict[type[nodes.Statement], Callable[[Any, Scope], Go]] = {
+            nodes.Assign: self._assign,
+            nodes.ExpressionStatement: self._alone,
+            nodes.For: self._for,
+            nodes.FunctionDefinition: self._function,
+            nodes.If: self._if,
+            nodes.Return: self._return,
+        }
+        rule = rules.get(type(statement))
+        return constant(NOTHING) if rule is None else rule(statement, scope)
 
-    def _alone(self, value: Go) -> Go:
+    def _return(self, statement: nodes.Return, scope: Scope) -> Go:
+        return constant(None) if statement.value is None else self.expression(statement.value, scope)
+
+    def _function(self, statement: nodes.FunctionDefinition, scope: Scope) -> Go:
+        return self._assigned(scope.slots[statement.name], self.kinds[type(statement)](self, statement, scope))
+
+    def _alone(self, statement: nodes.ExpressionStatement, scope: Scope) -> Go:
+        value = self.expression(statement.value, scope)
+
         def run(frame: Frame) -> Any:
             value(frame)
             return NOTHING
@@ -246,13 +251,7 @@ class Compiler:
         label = statement.target.name if isinstance(statement.target, nodes.Name) else ""
         value = self.expression(statement.value, scope, label=label)
         if isinstance(statement.target, nodes.Name):
-            slot = scope.slots.get(statement.target.name, statement.target.name)
-
-            def assign(frame: Frame) -> Any:
-                frame.names[slot] = value(frame)
-                return NOTHING
-
-            return assign
+            return self._assigned(scope.slots.get(statement.target.name, statement.target.name), value)
         store = self.store(statement.target, scope)
 
         def run(frame: Frame) -> Any:
@@ -260,6 +259,13 @@ class Compiler:
             return NOTHING
 
         return run
+
+    def _assigned(self, slot: str, value: Go) -> Go:
+        def assign(frame: Frame) -> Any:
+            frame.names[slot] = value(frame)
+            return NOTHING
+
+        return assign
 
     def store(self, target: nodes.Name | nodes.Tuple, scope: Scope) -> Callable[[Frame, Any], None]:
         """An action that gives a value to a name, or the items of one to several names."""

@@ -78,6 +78,8 @@ def column_facts(name: str, schema: Schema | None) -> str | None:
 
 def _price(module: nodes.Module, node: nodes.FunctionDefinition, schema: Schema | None) -> str | None:
     found = next((root for root in roots(module) if root.definition is node), None)
+    if found is None and node not in module.body:
+        return None
     if found is None:
         found = Root(node.name, node, table_parameters(module, node))
     return price_of(module, found, schema)[0].text if found.tables and found.priced else None

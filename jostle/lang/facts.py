@@ -60,6 +60,7 @@ __all__ = [
     "moves_of",
     "private",
     "private_in",
+    "scalar_text",
     "text",
     "truth_of",
     "whole",
@@ -322,11 +323,11 @@ class Bought:
 
 @frozen(eq=False)
 class Callee:
-    """Something that is called: a function of the program, an Option, a lambda, or one of several."""
+    """Something that is called: a function of the program, an Option, a lambda or inner function, or one of several."""
 
     kind: str
     name: str = ""
-    node: nodes.Lambda | None = None
+    node: nodes.Lambda | nodes.FunctionDefinition | None = None
     names: dict[str, Any] = field(factory=dict)
     several: tuple[Any, ...] = ()
 
@@ -367,6 +368,11 @@ def is_number(value: Any) -> bool:
 def is_scalar(value: Any) -> bool:
     """Whether a value is known, and holds no others."""
     return value is None or isinstance(value, str | bool) or is_number(value)
+
+
+def scalar_text(value: Any) -> str:
+    """A known value that holds no others, as a text."""
+    return f"{float(value):.6g}" if isinstance(value, Fraction | float) else str(value)
 
 
 def truth_of(value: Any) -> Any:

@@ -70,10 +70,12 @@ MOST_VARIANTS = 24
 
 @frozen
 class LambdaWorld:
-    """A function without a name, with what is known of the variables around it."""
+    """A function without a name, or inside another, with what is known of the variables around it."""
 
-    node: nodes.Lambda
+    node: nodes.Lambda | nodes.FunctionDefinition
     around: Mapping[str, World]
+    held: str = ""
+    """Of a function inside another, a variable around it that is private, if there is one: then it is called alone."""
 
 
 @define
@@ -361,6 +363,8 @@ def go_through(checker: Checker, statement: nodes.Statement, place: Place) -> No
                 checker.returned[-1].append((statement.value or statement.span, world))
             case nodes.ExpressionStatement():
                 checker.value(statement.value, place)
+            case nodes.FunctionDefinition():
+                place.names[statement.name] = checker.rules.expressions[type(statement)](checker, statement, place)
             case nodes.If():
                 _if(checker, statement, place)
             case nodes.For():

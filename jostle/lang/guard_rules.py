@@ -11,6 +11,7 @@ from jostle.lang import nodes
 from jostle.lang.builtins import BUILTINS, EPSILON
 from jostle.lang.facts import NOTHING, PUBLIC, UNSEEN, World, container, function, joined, mapping, private, text
 from jostle.lang.guard import (
+    BUY_EACH,
     BUY_FIRST,
     ON_ROWS,
     Checker,
@@ -31,6 +32,9 @@ from jostle.lang.roots import entered, table_parameters
 from jostle.lang.scopes import defined_in
 
 __all__ = ["check_entry", "check_worlds", "checked_worlds"]
+
+
+IN_A_TEXT = ("a private value in a text", "whoever reads the text sees it without noise", BUY_FIRST)
 
 
 def noised(checker: Checker, node: nodes.Noised, place: Place) -> World:
@@ -124,7 +128,11 @@ def call(checker: Checker, node: nodes.Call, place: Place) -> World:
     """The facts known of what a call gives."""
     inner = evolve(place, in_query=False) if place.in_query else place
     plain = isinstance(node.function, nodes.Name) and node.function.name not in place.names
-    callee = checker.value(node.function, inner) if plain else checker.value(node.function, place)
+    if isinstance(node.function, nodes.Name) and node.function.name in place.names:
+        callee = place.names[node.function.name]  # which may hold private values, as long as it is called alone
+        checker.worlds[node.function.span] = callee
+    else:
+        callee = checker.value(node.function, inner if plain else place)
     given = [checker.value(argument, place) for argument in node.arguments]
     named = {keyword.name: checker.value(keyword.value, place) for keyword in node.keywords}
     if place.in_query:
@@ -240,13 +248,7 @@ def binary(checker: Checker, node: nodes.BinaryOperation, place: Place) -> World
         return PUBLIC
     for world, side in ((left, node.left), (right, node.right)):
         if world.written:
-            checker.report(
-                "J207",
-                "a private value in a text",
-                node.left if left.is_private else node.right,
-                "whoever reads the text sees it without noise",
-                BUY_FIRST,
-            )
+            checker.report("J207", IN_A_TEXT[0], node.left if left.is_private else node.right, *IN_A_TEXT[1:])
             return PUBLIC
         if "table" in world.kinds:
             checker.report(
@@ -425,6 +427,16 @@ def _text(checker: Checker, node: nodes.String, place: Place) -> World:  # noqa:
     return text()
 
 
+def _formatted(checker: Checker, node: nodes.Formatted, place: Place) -> World:
+    for part in node.parts:
+        world = checker.value(part, place)
+        if world.holds_private and place.in_query:
+            checker.in_query(part)
+        elif world.holds_private:
+            checker.report("J207", IN_A_TEXT[0], part, IN_A_TEXT[1], BUY_FIRST if world.is_private else BUY_EACH)
+    return text()
+
+
 def _listed(checker: Checker, node: nodes.Tuple | nodes.List, place: Place) -> World:
     return container([checker.value(item, place) for item in node.items], fixed=True)
 
@@ -467,6 +479,11 @@ def _name(checker: Checker, node: nodes.Name, place: Place) -> World:
     name = node.name
     if name in place.names:
         world = place.names[name]
+        for each in sorted(world.functions):
+            held = checker.lambdas[int(each[2:])].held if each.startswith("l ") else ""
+            if held:
+                fix = f"give it as a parameter: def {name}({held}):"
+                checker.report("J209", f"`{name}` holds `{held}`, and is not just called", node.span, CARRIED, fix)
     elif name in checker.globals:
         world = checker.globals[name]
     elif name == EPSILON:
@@ -494,7 +511,10 @@ def _comprehension(
     return container([checker.value(node.element, inner)])
 
 
-def _lambda(checker: Checker, node: nodes.Lambda, place: Place) -> World:
+CARRIED = "a function can be passed anywhere, and would take the private value along"
+
+
+def _lambda(checker: Checker, node: nodes.Lambda | nodes.FunctionDefinition, place: Place) -> World:
     for parameter in node.parameters:
         checker.public(
             parameter.default,
@@ -504,24 +524,33 @@ def _lambda(checker: Checker, node: nodes.Lambda, place: Place) -> World:
             "a default is kept in the function, and goes where the function goes",
             "pass it where the function is called",
         )
-    own = {each.name for each in node.parameters}
-    for name in (each for each in nodes.walk(node.body) if isinstance(each, nodes.Name)):
+    own, held = {each.name for each in node.parameters}, ""
+    body = (node.body,) if isinstance(node, nodes.Lambda) else node.body
+    if isinstance(node, nodes.FunctionDefinition):
+        own |= {name for name, _, _ in defined_in(node.body)} | {node.name}
+    for name in (each for part in body for each in nodes.walk(part) if isinstance(each, nodes.Name)):
         world = place.names.get(name.name, PUBLIC) if name.name not in own else PUBLIC
-        if world.holds_private and name.name not in checker.globals:
+        kept = any(each.startswith("l ") and checker.lambdas[int(each[2:])].held for each in world.functions)
+        if not (world.holds_private or kept) or name.name in checker.globals:
+            continue
+        held = held or name.name
+        if isinstance(node, nodes.Lambda):
             checker.report(
                 "J209",
                 f"a lambda holds `{name.name}`, {world.word if world.is_private else 'which has private values'}",
                 name.span,
-                "a function can be passed anywhere, and would take the private value along",
+                CARRIED,
                 f"give it as a parameter, or write def at the top of the program with a parameter {name.name}",
             )
     number = next((key for key, each in checker.lambdas.items() if each.node is node), len(checker.lambdas))
     known = checker.lambdas.get(number)
-    around = merged([place.names] if known is None else [known.around, place.names])
-    if known is not None and around != known.around:
+    own_name = {node.name: function(f"l {number}")} if isinstance(node, nodes.FunctionDefinition) else {}
+    around = merged([place.names] if known is None else [known.around, place.names]) | own_name
+    held = held or ("" if known is None else known.held)
+    if known is not None and (around, held) != (known.around, known.held):
         # It was called before with less known of what it holds.
         checker.grown = True
-    checker.lambdas[number] = LambdaWorld(node, around)
+    checker.lambdas[number] = LambdaWorld(node, around, "" if isinstance(node, nodes.Lambda) else held)
     return function(f"l {number}")
 
 
@@ -532,6 +561,7 @@ RULES = GuardRules(
         nodes.Percent: _public,
         nodes.Constant: _public,
         nodes.String: _text,
+        nodes.Formatted: _formatted,
         nodes.Tuple: _listed,
         nodes.List: _listed,
         nodes.Set: _set,
@@ -546,6 +576,7 @@ RULES = GuardRules(
         nodes.BooleanOperation: _boolean,
         nodes.Conditional: _conditional,
         nodes.Lambda: _lambda,
+        nodes.FunctionDefinition: _lambda,
         nodes.Index: index,
         nodes.Attribute: attribute,
         nodes.Part: part,

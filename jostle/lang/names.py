@@ -332,16 +332,19 @@ class _Resolver:
                 self._read(parameter.default, scope)
             if parameter.name == EPSILON and function.is_option:
                 self._epsilon(parameter.name_span)
-        inner = _Scope(function)
+        inner = _Scope(function, dict(scope.own), {*scope.ready, *([function.name] if scope.function else [])})
         for parameter in function.parameters:
             inner.own[parameter.name] = parameter.name_span
             inner.ready.add(parameter.name)
+        parameters = {each.name for each in function.parameters}
         for name, span, definition in defined_in(function.body):
             if name == EPSILON:
                 if not isinstance(definition, nodes.Broken):
                     self._epsilon(span)
                 continue
-            inner.own.setdefault(name, span)
+            if inner.own.setdefault(name, span) is not span and name not in parameters:
+                inner.own[name] = span
+                inner.ready.discard(name)
         self._define(function.name, scope)
         self.check_body(function.body, inner)
 

@@ -9,6 +9,7 @@ it says itself, from public facts alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import prod
 from typing import Any
 
 from jostle.errors import Diagnostic, OptionError
@@ -32,7 +33,7 @@ __all__ = ["check_suited", "described"]
 
 
 MOST_VALUES = 2000
-"""Of a column with more, conditions are not worked out beforehand."""
+"""Of columns with more, conditions are not worked out beforehand."""
 AXES = {"x", "y", "z"}
 
 
@@ -98,9 +99,9 @@ class _Asked:
         return name in self.schema or name == CELL or (name in AXES and "x" in self.schema and grid)
 
     def is_large(self, node: nodes.ExpressionNode) -> bool:
-        """Whether a column of it has too many values to go through."""
-        return any(
-            column.name in self.schema and self.schema[column.name].size > MOST_VALUES for column in self.columns(node)
+        """Whether its columns have too many values, or combinations of values, to go through."""
+        return (
+            prod(self.schema[each.name].size for each in self.columns(node) if each.name in self.schema) > MOST_VALUES
         )
 
     def function(

@@ -28,7 +28,9 @@ from jostle.lang.facts import (
     either,
     is_keyed,
     is_plain,
+    is_scalar,
     kind_of,
+    scalar_text,
     truth_of,
     whole,
     whole_list,
@@ -241,7 +243,12 @@ def _not_called(pricer: Pricer, span: Span, value: Any, given: list[Any]) -> Any
 
 
 def _called_lambda(  # noqa: PLR0917 - as it is called
-    pricer: Pricer, span: Span, node: nodes.Lambda, around: Names, given: list[Any], named: Names
+    pricer: Pricer,
+    span: Span,
+    node: nodes.Lambda | nodes.FunctionDefinition,
+    around: Names,
+    given: list[Any],
+    named: Names,
 ) -> Any:
     values = {
         parameter.name: UNKNOWN if parameter.default is None else pricer.value(parameter.default, around)
@@ -250,7 +257,12 @@ def _called_lambda(  # noqa: PLR0917 - as it is called
     values |= dict(zip(list(values), given, strict=False))
     values |= {name: value for name, value in named.items() if name in values}
     with pricer.deeper(span):
-        return pricer.value(node.body, {**around, **values})
+        if isinstance(node, nodes.Lambda):
+            return pricer.value(node.body, {**around, **values})
+        for parameter in node.parameters:
+            pricer.note(parameter.name_span, values[parameter.name])
+        found = run(pricer, node.body, {**around, **values})
+        return None if found is NEVER else found
 
 
 def noised(pricer: Pricer, node: nodes.Noised, names: Names) -> Any:
@@ -297,6 +309,10 @@ def run(pricer: Pricer, body: Sequence[nodes.Statement], names: Names, then: The
                     pricer.store(statement.target, pricer.value(statement.value, names), names)
                 case nodes.ExpressionStatement():
                     pricer.value(statement.value, names)
+                case nodes.FunctionDefinition():
+                    held = dict(names)
+                    names[statement.name] = held[statement.name] = Callee("lambda", node=statement, names=held)
+                    pricer.note(statement.name_span, names[statement.name])
                 case nodes.Return():
                     return None if statement.value is None else pricer.value(statement.value, names)
                 case nodes.If() if _returns(statement):
@@ -410,6 +426,11 @@ def _name(pricer: Pricer, node: nodes.Name, names: Names) -> Any:
     if name in BUILTINS:
         return Callee("builtin", name)
     return name if name in pricer.symbols else UNKNOWN
+
+
+def _formatted(pricer: Pricer, node: nodes.Formatted, names: Names) -> Any:
+    values = [pricer.value(part, names) for part in node.parts]
+    return "".join(map(scalar_text, values)) if all(map(is_scalar, values)) else Unknown(kind="a public text")
 
 
 def _listed(pricer: Pricer, node: nodes.Tuple | nodes.List, names: Names) -> Any:
@@ -526,6 +547,7 @@ RULES = PricingRules(
         nodes.Percent: lambda _, node, __: node.share,
         nodes.String: lambda _, node, __: node.value,
         nodes.Constant: lambda _, node, __: node.value,
+        nodes.Formatted: _formatted,
         nodes.Tuple: _listed,
         nodes.List: _listed,
         nodes.Set: _set,

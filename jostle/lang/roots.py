@@ -24,7 +24,8 @@ OTHERS_HAVE = {"pred", "size", "votes", "att", "children", "name", "values"}
 
 def table_parameters(module: nodes.Module, definition: nodes.FunctionDefinition) -> tuple[int, ...]:
     """The places of the parameters that are used as databases."""
-    functions = {each.name: each for each in module.body if isinstance(each, nodes.FunctionDefinition)}
+    functions = {each.name: each for each in nodes.walk(module) if isinstance(each, nodes.FunctionDefinition)}
+    functions |= {each.name: each for each in module.body if isinstance(each, nodes.FunctionDefinition)}
     known: dict[str, set[str]] = {name: set() for name in functions}
     known.setdefault(definition.name, set())
     everything = {**functions, definition.name: definition}

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from jostle.lang.facts import is_scalar, scalar_text
 from jostle.lang.stops import Stop, near
 from jostle.lang.values import KnownAttribute, Leaf, Private, TreeNode, first_of
 from jostle.visible import visible
@@ -35,10 +36,8 @@ def holds_private(value: Any) -> bool:  # noqa: PLR0911 - one per kind
 
 def shown(value: Any) -> str:
     """A public or released value for people."""
-    if isinstance(value, bool) or value is None:
-        return str(value)
-    if isinstance(value, Fraction | float):
-        return f"{float(value):.6g}"
+    if is_scalar(value):
+        return scalar_text(value)
     if isinstance(value, list | tuple):
         left, right = "[]" if isinstance(value, list) else "()"
         return f"{left}{', '.join(map(shown_inside, value))}{right}"

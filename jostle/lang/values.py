@@ -22,7 +22,7 @@ from attrs import evolve, field, frozen
 from jostle.lang.accounts import TWO_DATABASES
 from jostle.lang.extents import Extent, measured, together
 from jostle.lang.stops import Stop
-from jostle.privacy.expressions import one_rule, sensitivity
+from jostle.privacy.expressions import Gathered, one_rule, sensitivity
 from jostle.privacy.nodes import Expression, Tally
 from jostle.privacy.probe import Probe
 from jostle.tables.columns import MISSING, OTHER, Column, Numeric
@@ -417,11 +417,9 @@ def is_score(number: PrivateNumber | SplitScoreOf) -> bool:
 def is_count(number: PrivateNumber | SplitScoreOf) -> bool:
     """Whether a private number is a number of rows."""
     known = numbered(number)
-    return (
-        isinstance(known, PrivateNumber)
-        and isinstance(known.expression, Tally)
-        and not (known.expression.weights or known.expression.persons)
-    )
+    found = known.expression if isinstance(known, PrivateNumber) else None
+    tally = found.of if isinstance(found, Gathered) else found
+    return isinstance(tally, Tally) and not (tally.weights or tally.persons)
 
 
 def common(numbers: Iterable[PrivateNumber]) -> tuple[TableValue, list[Expression]]:

@@ -97,6 +97,15 @@ class Piece:
                 f"{held} = {held} / 50",
                 f"{name} = {name}({table})",
             ],
+            [
+                f"def {held}(D, k=1):",
+                "    if k > 0:",
+                f"        return {held}(D, k - 1) + noisyCount({other}, e)",
+                f"    return noisyCount(D, {budget})",
+                f"{name} = {held}({table})",
+            ],
+            [f"{name} = 0", f"{name} += {self.purchase(tables)}", f"{name} -= noisyCount({table}, {budget})"],
+            [f'{held} = f"{{{number}}} of {{e}}"', f"{name} = noisyCount({table}, e) if {held} else {number}"],
             [f"{name} = [w(D, e) for w, D in [(ask, {table}), (twice, {other})]]"],
             [
                 f"{held} = [v for v in {values} if {test}]",

@@ -98,6 +98,9 @@ def test_a_refused_budget_is_both_a_refusal_and_a_place() -> None:
         ("round(7 / 3, 2)", Fraction(233, 100)),
         ("floor(7 / 2) + ceil(7 / 2)", 7),
         ("all([True, 1 < 2]) and any([False, True])", True),
+        ('f"{1 / 3} of {[True, None]} {{x}}"', "0.333333 of [True, None] {x}"),
+        (r"""f'{"a"}{ {"b": 1}["b"] }\t\\'""", "a1\t\\"),
+        ('f"{{}}"', "{}"),
     ],
 )
 def test_public_values_are_computed_as_they_are_written(body: str, expected: object) -> None:
@@ -106,6 +109,41 @@ def test_public_values_are_computed_as_they_are_written(body: str, expected: obj
 
 def test_budgets_stay_exact() -> None:
     assert program("def answer():\n    e = 1 / 3\n    return e / 2 + e / 2 + 2 * e\n").run("answer") == 1
+
+
+def test_a_sign_before_the_equals_sign_computes_with_the_old_value() -> None:
+    assert (
+        program("def answer():\n    n = 7\n    n -= 1 if n > 5 else 2\n    n **= 2\n    return n\n").run("answer") == 36
+    )
+    text = "def answer():\n    xs = [1]\n    ys = xs\n    xs += [2]\n    return [xs, ys]\n"
+    assert program(text).run("answer") == [[1, 2], [1]]
+
+
+def test_a_function_inside_another_sees_what_is_around_it_and_may_call_itself() -> None:
+    text = """
+def answer(n):
+    base = 1
+    def power(k, by=2):
+        found = base
+        if k > 0:
+            found = by * power(k - 1, by)
+        return found
+    def nothing():
+        pass
+    base = 100
+    return [power(n), power(2, by=n), nothing(), base]
+"""
+    assert program(text).run("answer", 3) == [8, 9, None, 100]
+
+
+def test_a_function_inside_another_asks_of_the_database_around_it() -> None:
+    text = """
+def answer(data):
+    def ask(r):
+        return noisyCount(data[region = r], epsilon / 2)
+    return {r: ask(r) for r in data.region}
+"""
+    assert answered(text, epsilon="10000") == {"north": 65, "east": 30, "south": 5}
 
 
 def test_comprehensions_keep_their_variables_to_themselves() -> None:

@@ -46,7 +46,19 @@ from jostle.privacy.column_scores import (
     SetDiscernibility,
 )
 from jostle.privacy.descent import Descent
-from jostle.privacy.expressions import NODES, Above, Along, Deviation, Extreme, FarFromFlat, Mean, Total, cells, sums
+from jostle.privacy.expressions import (
+    NODES,
+    Above,
+    Along,
+    Deviation,
+    Extreme,
+    FarFromFlat,
+    Gathered,
+    Mean,
+    Total,
+    cells,
+    sums,
+)
 from jostle.privacy.feature_scores import FeatureScore
 from jostle.privacy.imitations import CompareWithNoisyThreshold
 from jostle.privacy.mechanism_list import MECHANISMS
@@ -325,6 +337,7 @@ NODE_CASES: dict[type, tuple[Expression, ...]] = {
     Deviation: (Deviation(COUNTS),),
     Extreme: (Extreme((COUNTS,), "max"), Extreme((COUNTS, cells("colour")), "min")),
     FarFromFlat: (FarFromFlat(COUNTS),),
+    Gathered: (Gathered(COUNTS, (0, 1, -1, 1, 0, -1, 1, 1), (2,)),),
     Mean: (Mean((COUNTS, cells("odd"))),),
     Scaled: (COUNTS / 7,),
     Shifted: (COUNTS + HALF,),
