@@ -23,8 +23,8 @@ from jostle.lang.compiling_values import VALUES, LambdaValue
 from jostle.lang.frames import Frame, Function, bound
 from jostle.lang.library import DATABASE, LibraryOption, library_options
 from jostle.lang.lowering import OfColumns, Query, fact_of, lower
-from jostle.lang.operations import BUYING, PLAIN, operated
-from jostle.lang.operators import fraction, items, kind_of, plain_number
+from jostle.lang.operations import BUYING, PLAIN, as_bought, operated
+from jostle.lang.operators import fraction, items, kind_of
 from jostle.lang.program_options import ProgramOption
 from jostle.lang.scopes import named_slot
 from jostle.lang.stops import MISTAKES, Stop, broken_off
@@ -260,14 +260,10 @@ def _plain(numbers: Any, groups: tuple[Axis, ...]) -> Any:
     """A bought number, or a dictionary of one for each group."""
     found = np.asarray(numbers, dtype=np.float64)
     if not groups:
-        return _short(float(found[()]))
-    flat = [_short(each) for each in found.ravel().tolist()]
+        return as_bought(found[()])
+    flat = [as_bought(each) for each in found.ravel().tolist()]
     keys = groups[0].keys if len(groups) == 1 else product(*(axis.keys for axis in groups))
     return ByGroup(groups, dict(zip(keys, flat, strict=True)))
-
-
-def _short(number: float) -> Any:
-    return plain_number(Fraction(number)) if number.is_integer() else number
 
 
 def make_choice_maker(compiler: Compiler, named: tuple[nodes.MakeChoiceMaker, str], scope: Scope) -> Go:

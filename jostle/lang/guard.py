@@ -55,11 +55,11 @@ NO_LOOKING = (
 ON_ROWS = {
     "mean": (
         "a mean is a quotient, and where there are few rows, one of them moves it far",
-        "buy both: {{ select sum(age) from db }} and {{ select count() from db }}",
+        "buy it as a whole: noisyMean(db, db.age, epsilon / 2)",
     ),
-    "stddev": ("where there are few rows, one of them moves it far", "buy a sum, a sum of squares and a count"),
-    "max": ("one row can change it from any value to any other", "buy how many rows have each value, with groupby"),
-    "min": ("one row can change it from any value to any other", "buy how many rows have each value, with groupby"),
+    "stddev": ("where there are few rows, one of them moves it far", "sqrt(noisyVariance(db, db.age, epsilon / 2))"),
+    "max": ("one row can change it from any value to any other", "noisyQuantile(db, db.age, 99%, epsilon / 2)"),
+    "min": ("one row can change it from any value to any other", "noisyQuantile(db, db.age, 1%, epsilon / 2)"),
 }
 """Aggregates that columns do not have, each with why, and what to buy instead."""
 MOST_WORDS = 40

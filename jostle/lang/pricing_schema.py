@@ -16,7 +16,7 @@ from jostle.errors import Diagnostic, JostleError, Source, Span
 from jostle.lang import nodes
 from jostle.lang.facts import UNKNOWN, Bought, Column, Each, Grouped, Rows, Unknown, is_number, whole
 from jostle.lang.lowering import fact_of_table
-from jostle.lang.operations import PLAIN
+from jostle.lang.operations import PLAIN, asked_of
 from jostle.lang.operators import BINARY, named_alike, negated
 from jostle.lang.operators import item_of as item_at
 from jostle.lang.pricing import Pricer
@@ -43,6 +43,7 @@ __all__ = [
     "check_bought",
     "check_key",
     "check_scores",
+    "check_statistic",
     "compared_by_name",
     "fact",
     "group_of",
@@ -222,6 +223,16 @@ def compared_by_name(operator: str, left: Any, right: Any, one: OneValue | None,
         return named_alike(operator, real(left), real(right), one, other)
     except (NotKnownError, Stop):
         return UNKNOWN
+
+
+def check_statistic(pricer: Pricer, span: Span, name: str, asked: Sequence[Any]) -> None:
+    """Report what cannot be asked of a column of a table with this schema."""
+    try:
+        given = [real(value) for value in asked]
+    except NotKnownError:
+        return
+    if given:
+        attempt(pricer, span, asked_of, name, *given)
 
 
 def check_bought(pricer: Pricer, span: Span, number: Private) -> None:

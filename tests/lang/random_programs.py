@@ -57,6 +57,8 @@ class Piece:
             f"noisyCount({self.table(tables)}, {budget})",
             f"({{{{ {self.private(tables)} }}}} spending {self.pick('5%', '0.05', budget)})",
             f"ask({self.table(tables)}, {budget})",
+            f"noisyMean({self.table(tables)}, db.age, {budget})",
+            f"noisyQuantile({self.table(tables)}, db.height, 50%, {budget})",
             f"deep({self.table(tables)}, {self.pick('1', '2')}, {budget})",
         )
 

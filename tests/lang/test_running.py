@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import pytest
 from attrs import evolve
-from small_tables import ROWS, SCHEMA, opened, program
+from small_tables import ROWS, SCHEMA, opened, program, table_of_rows
 
 from jostle.errors import BudgetError, ProgramError, Source
 from jostle.lang.codes import codes, explain
 from jostle.lang.program import load_source
+from jostle.privacy.opening import rehearse
 from jostle.sites import force, record
+from jostle.trace.records import Trace
 
 RUNNING = [code for code in codes() if code.startswith("J5")]
 
@@ -117,6 +120,27 @@ def test_a_sign_before_the_equals_sign_computes_with_the_old_value() -> None:
     )
     text = "def answer():\n    xs = [1]\n    ys = xs\n    xs += [2]\n    return [xs, ys]\n"
     assert program(text).run("answer") == [[1, 2], [1]]
+
+
+@pytest.mark.parametrize(
+    ("asked", "bought"),
+    [
+        ("noisyMean(db, db.age, 1 / 2)", lambda db: db.mean("age", epsilon="1/2")),
+        ('noisyMedian(db, "age", 1 / 2)', lambda db: db.median("age", epsilon="1/2")),
+        ("noisyQuantile(db, db.age, 90%, epsilon / 2)", lambda db: db.quantile("age", "9/10", epsilon="1/2")),
+        ("noisySum(db, attribute=db.age, epsilon=1 / 2)", lambda db: db.sum("age", epsilon="1/2")),
+        ("noisyVariance(db, db.age, 1 / 2)", lambda db: db.variance("age", epsilon="1/2")),
+    ],
+)
+def test_a_statistic_of_a_column_is_what_a_probe_buys(asked: str, bought: Callable[[Any], Any]) -> None:
+    made = program(f"def answer(db):\n    return {asked}\n")
+    price = made.pricing.prices(SCHEMA)["answer"].amount.at(Fraction(1))
+    traces = Trace(), Trace()
+    one, other = (rehearse(table_of_rows(), epsilon=1, seed=1, trace=trace) for trace in traces)
+    assert made.run("answer", one, epsilon=Fraction(1)) == float(bought(other))
+    assert one.spent == other.spent == price == Fraction(1, 2)
+    kinds = [[(type(each), getattr(each, "epsilon", None)) for each in trace.records] for trace in traces]
+    assert kinds[0] == kinds[1]
 
 
 def test_a_function_inside_another_sees_what_is_around_it_and_may_call_itself() -> None:
