@@ -253,7 +253,7 @@ def asked_of(name: str, table: Any, attribute: Any, *share: Any) -> tuple[TableV
     try:
         grain_in(table.schema, column)
     except JostleError:
-        fix = f"{{{{ select count() from db groupby {column} }}}}"
+        fix = f"noisyCount(db[{column} = v], epsilon / 2)"
         raise Stop("J504", f"`{name}` of `{column}`", "its values are no numbers", fix) from None
     shares = tuple(fraction(each, "a share") for each in share)
     if not all(0 <= each <= 1 for each in shares):
