@@ -18,7 +18,7 @@ from jostle.lang.builtins import BUILTINS, EPSILON
 from jostle.lang.frames import Frame
 from jostle.lang.nodes import show_expression
 from jostle.lang.operations import NUMERIC
-from jostle.lang.operators import BINARY, items, negated, truth
+from jostle.lang.operators import BINARY, items, negated
 from jostle.lang.scopes import defined_in, target_names
 from jostle.lang.stops import MISTAKES, Stop, placed
 from jostle.lang.values import TableValue
@@ -125,11 +125,11 @@ class Scope:
         if not names or not plain or any(self.slots.get(name) != name for name in names):
             return None
         if names <= self.unchanging:
-            return f"{text_of(node)} of the call"
+            return f"{show_expression(node)} of the call"
         if self.kept is None:
             return None
         self.counter[0] += 1
-        self.kept.append(f"{text_of(node)} of the rounds {self.counter[0]}")
+        self.kept.append(f"{show_expression(node)} of the rounds {self.counter[0]}")
         return self.kept[-1]
 
     def handed_on_once(self, node: nodes.Name) -> bool:
@@ -157,11 +157,6 @@ def handed_on(value: Go) -> Go:
         return found
 
     return run
-
-
-def text_of(node: nodes.ExpressionNode) -> str:
-    """An expression on one line, for messages."""
-    return show_expression(node)
 
 
 Kind = Callable[["Compiler", Any, Scope], Go]
@@ -343,7 +338,7 @@ class Compiler:
         value = self.operand(node, scope)
         if isinstance(node, TRUTHS):
             return value
-        return self.guarded(lambda frame: truth(value(frame)), node.span)
+        return self.guarded(lambda frame: bool(value(frame)), node.span)
 
     def listed(self, node: nodes.ExpressionNode, scope: Scope) -> Go:
         """The items of an expression."""

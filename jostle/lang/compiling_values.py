@@ -23,9 +23,6 @@ from jostle.lang.stops import MISTAKES, Stop
 __all__ = ["VALUES", "LambdaValue"]
 
 
-Comprehension = nodes.ListComprehension | nodes.SetComprehension | nodes.DictComprehension
-
-
 def listed(compiler: Compiler, node: nodes.List | nodes.Set | nodes.Tuple, scope: Scope) -> Go:
     """A step that puts values together as written."""
     parts = [compiler.expression(item, scope) for item in node.items]
@@ -74,7 +71,7 @@ def _key(compiler: Compiler, node: nodes.ExpressionNode, scope: Scope) -> Go:
 # By `for`
 
 
-def comprehension(compiler: Compiler, node: Comprehension, scope: Scope) -> Go:
+def comprehension(compiler: Compiler, node: nodes.Comprehension, scope: Scope) -> Go:
     """A step that makes a list, a set or a dictionary of what an expression gives, again and again."""
     kept: list[str] = []
     rounds = _rounds_of(compiler, node, scope, scope.in_rounds(kept))
@@ -90,7 +87,7 @@ def comprehension(compiler: Compiler, node: Comprehension, scope: Scope) -> Go:
     return anew
 
 
-def _rounds_of(compiler: Compiler, node: Comprehension, outside: Scope, inner: Scope) -> Go:
+def _rounds_of(compiler: Compiler, node: nodes.Comprehension, outside: Scope, inner: Scope) -> Go:
     clauses: list[_Clause] = []
     for clause in node.clauses:
         iterated = compiler.listed(clause.iterable, inner if clauses else outside)

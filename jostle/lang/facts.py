@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, field, frozen
+from attrs import Factory, evolve, field, frozen
 
 from jostle.lang import nodes
 from jostle.lang.accounts import UNBOUNDED, Amount, PartedAccount
@@ -225,11 +225,9 @@ class Unknown:
     """The loop that made them, if each of its rounds made one or none, and each round was about another value."""
     kind: str = ""
     """What it is, for people, where that is known."""
-    extent: Extent = field(init=False, eq=False, repr=False)
-
-    def __attrs_post_init__(self) -> None:
-        """Refuse what is too deep."""
-        object.__setattr__(self, "extent", together((self.item,)))
+    extent: Extent = field(
+        default=Factory(lambda self: together((self.item,)), takes_self=True), init=False, eq=False, repr=False
+    )
 
     @property
     def single(self) -> Any:
@@ -242,11 +240,9 @@ class Some:
     """A list that has some of these, in this order: which of them, is not known."""
 
     items: tuple[Any, ...]
-    extent: Extent = field(init=False, eq=False, repr=False)
-
-    def __attrs_post_init__(self) -> None:
-        """Refuse what is too deep."""
-        object.__setattr__(self, "extent", together(self.items))
+    extent: Extent = field(
+        default=Factory(lambda self: together(self.items), takes_self=True), init=False, eq=False, repr=False
+    )
 
 
 @frozen
@@ -259,11 +255,12 @@ class Mapped:
     """What is known of each of its values, in terms of the loop that made the keys."""
     known: dict[Any, Any] | None = field(default=None, eq=False)
     """Its values, where all the keys that it may have are known."""
-    extent: Extent = field(init=False, eq=False, repr=False)
-
-    def __attrs_post_init__(self) -> None:
-        """Refuse what is too deep."""
-        object.__setattr__(self, "extent", together((self.keys, self.item, self.known)))
+    extent: Extent = field(
+        default=Factory(lambda self: together((self.keys, self.item, self.known)), takes_self=True),
+        init=False,
+        eq=False,
+        repr=False,
+    )
 
 
 @frozen

@@ -139,7 +139,7 @@ class Checker:
 
     def __attrs_post_init__(self) -> None:
         """Note what the program defines."""
-        self.functions = {each.name: each for each in self.module.body if isinstance(each, nodes.FunctionDefinition)}
+        self.functions = nodes.functions_of(self.module.body)
         self.symbols = symbols(self.module)
         for name, _, definition in defined_in(self.module.body):
             if isinstance(definition, nodes.FunctionDefinition):

@@ -113,8 +113,7 @@ def _misfits_of_maker(
     checker: Checker, maker: nodes.MakeChoiceMaker, node: nodes.Call, shown: str
 ) -> Iterator[Diagnostic]:
     """Yield what is wrong with a call of a choice maker: each of its Options has to take it."""
-    among = maker.among.items if isinstance(maker.among, nodes.Set | nodes.List | nodes.Tuple) else ()
-    for each in among:
+    for each in nodes.items_of(maker.among):
         named = each.function if isinstance(each, nodes.Call) else each
         if isinstance(named, nodes.Name):
             option = _option(checker, named.name)
@@ -406,7 +405,7 @@ def make_choice_maker(checker: Checker, node: nodes.MakeChoiceMaker, place: Plac
 def choose(checker: Checker, node: nodes.Choose, place: Place) -> World:
     """The facts known of a labelled choice."""
     seen = node.informed_by
-    for each in seen.items if isinstance(seen, nodes.Set | nodes.List | nodes.Tuple) else (seen,) if seen else ():
+    for each in nodes.items_of(seen) or ((seen,) if seen else ()):
         if checker.value(each, place).holds_private:
             checker.report(
                 "J201",
@@ -415,8 +414,7 @@ def choose(checker: Checker, node: nodes.Choose, place: Place) -> World:
                 "what a choice sees decides what runs next, so it shows in the output",
                 "buy a noisy count first and look at that: n = noisyCount(D, e / 2)",
             )
-    among = node.among.items if isinstance(node.among, nodes.Set | nodes.List | nodes.Tuple) else ()
-    return joined(checker.value(each, place) for each in among)
+    return joined(checker.value(each, place) for each in nodes.items_of(node.among))
 
 
 def _public(checker: Checker, node: nodes.ExpressionNode, place: Place) -> World:  # noqa: ARG001 - as all of these
@@ -495,9 +493,7 @@ def _name(checker: Checker, node: nodes.Name, place: Place) -> World:
     return world
 
 
-def _comprehension(
-    checker: Checker, node: nodes.ListComprehension | nodes.SetComprehension | nodes.DictComprehension, place: Place
-) -> World:
+def _comprehension(checker: Checker, node: nodes.Comprehension, place: Place) -> World:
     inner = evolve(place, names=dict(place.names))
     for clause in node.clauses:
         store(checker, clause.target, checker.items(clause.iterable, inner), inner)

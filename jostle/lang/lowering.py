@@ -34,7 +34,7 @@ from jostle.lang.values import (
     column_values,
 )
 from jostle.privacy.expressions import (
-    Gathered,
+    CellSums,
     cells,
     deviation,
     largest,
@@ -253,7 +253,7 @@ class _Combined:
             for group in groups:
                 place = place * len(group.axis) + group.places[cell[group.column]]
             sums.append(place if self.meets[tuple(cell[name] for name in self.columns)] else -1)
-        return Gathered(tally(columns).coarsened(classes), sums, shape)
+        return CellSums(tally(columns).coarsened(classes), sums, shape)
 
 
 Narrowing = list[tuple[str, tuple[int, ...]]]

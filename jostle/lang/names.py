@@ -210,7 +210,6 @@ class _Resolver:
     ready: set[str] = field(factory=set)
     """Those that have a value where reading has come to."""
     symbols: frozenset[str] = field(init=False)
-    functions: dict[str, nodes.FunctionDefinition] = field(init=False)
 
     @top.default
     def _top(self) -> dict[str, tuple[Span, Definition]]:
@@ -222,10 +221,6 @@ class _Resolver:
     @symbols.default
     def _symbols(self) -> frozenset[str]:
         return symbols(self.module)
-
-    @functions.default
-    def _functions(self) -> dict[str, nodes.FunctionDefinition]:
-        return {each.name: each for each in self.module.body if isinstance(each, nodes.FunctionDefinition)}
 
     def check_imports(self) -> None:
         for statement in self.module.body:

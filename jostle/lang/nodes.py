@@ -412,6 +412,15 @@ class DictComprehension(Braced):
     clauses: tuple[ComprehensionClause, ...] = field(validator=_some)
 
 
+Comprehension = ListComprehension | SetComprehension | DictComprehension
+"""What is made by `for`."""
+
+
+def items_of(node: ExpressionNode | None) -> tuple[ExpressionNode, ...]:
+    """The items of a set, list or tuple as written; none of anything else."""
+    return node.items if isinstance(node, Set | List | Tuple) else ()
+
+
 @frozen
 class Attribute(ExpressionNode):
     """A named part of a value: `db.x_range`."""
@@ -834,6 +843,11 @@ class Module(Node):
     body: tuple[Statement, ...]
     trivia: Trivia = field(default=Trivia(), eq=False, repr=False, kw_only=True)
     """Comments of a program without statements."""
+
+
+def functions_of(body: Iterable[Node]) -> dict[str, FunctionDefinition]:
+    """The functions among some nodes, by name."""
+    return {each.name: each for each in body if isinstance(each, FunctionDefinition)}
 
 
 def children(node: Node) -> Iterator[Node]:

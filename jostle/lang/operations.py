@@ -16,7 +16,7 @@ from jostle.errors import JostleError
 from jostle.lang.extents import MOST_ITEMS, held
 from jostle.lang.frames import Frame
 from jostle.lang.lowering import aggregated
-from jostle.lang.operators import all_numbers, fraction, is_number, items, kind_of, number, plain_number, truth
+from jostle.lang.operators import all_numbers, fraction, is_number, items, kind_of, number, plain_number
 from jostle.lang.showing import holds_private, shown
 from jostle.lang.stops import Stop
 from jostle.lang.tree_values import pruned
@@ -475,8 +475,8 @@ NUMERIC: dict[str, Operation] = {
 
 PLAIN: dict[str, Operation] = {
     **NUMERIC,
-    "all": lambda xs: all(truth(each) for each in items(xs)),
-    "any": lambda xs: any(truth(each) for each in items(xs)),
+    "all": lambda xs: all(items(xs)),
+    "any": lambda xs: any(items(xs)),
     "argmax": best(max, "argmax"),
     "argmin": best(min, "argmin"),
     "fail": _fail,

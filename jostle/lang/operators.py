@@ -44,7 +44,6 @@ __all__ = [
     "negated",
     "number",
     "plain_number",
-    "truth",
 ]
 
 
@@ -275,11 +274,6 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {
 
 LISTED = frozenset({list, tuple, dict, range})
 """Values that give their items themselves. Exactly these, which is quickly seen."""
-
-
-def truth(value: Any) -> bool:
-    """Whether a value holds."""
-    return bool(value)
 
 
 def items(value: Any, what: str = "what is gone through") -> Any:

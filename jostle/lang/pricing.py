@@ -101,7 +101,7 @@ class Pricer:
 
     def __attrs_post_init__(self) -> None:
         """Note what the program defines."""
-        self.functions = {each.name: each for each in self.module.body if isinstance(each, nodes.FunctionDefinition)}
+        self.functions = nodes.functions_of(self.module.body)
         self.symbols = symbols(self.module)
         self._run_top()
 

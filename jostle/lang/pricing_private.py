@@ -35,7 +35,7 @@ from jostle.lang.facts import (
 )
 from jostle.lang.pricing import Pricer, item_called, items
 from jostle.lang.pricing_public import check_computed, check_fact, check_index, computed_of, plain
-from jostle.lang.stops import near
+from jostle.lang.stops import similar
 
 if TYPE_CHECKING:
     from jostle.lang.values import TableValue
@@ -311,9 +311,8 @@ def index(pricer: Pricer, node: nodes.Index, value: Any, at: Any) -> Any:  # noq
 
 
 def _no_key(pricer: Pricer, node: nodes.Index, value: dict[Any, Any], at: str | float | Fraction) -> Any:
-    keys: Sequence[str] = [each for each in value if isinstance(each, str)]
-    match = near(at, keys) if isinstance(at, str) else None
-    fix = f"`{match}` is a similar key" if match else "test with `in` first"
+    keys = [each for each in value if isinstance(each, str)] if isinstance(at, str) else []
+    fix = similar(str(at), keys, "test with `in` first", "is a similar key")
     pricer.report(
         Diagnostic("J507", f"there is no key `{at}`", node.index.span, "the dictionary does not have it", fix)
     )

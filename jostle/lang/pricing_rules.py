@@ -92,9 +92,6 @@ def check_asked(pricer: Pricer, node: nodes.Call, callee: Callee, given: Sequenc
             pricer.report(Diagnostic("J501", title, written.span, why, fix))
 
 
-Comprehension = nodes.ListComprehension | nodes.SetComprehension | nodes.DictComprehension
-
-
 @frozen(eq=False)
 class _Pair:
     """A key and a value of a dictionary that is being made."""
@@ -103,7 +100,7 @@ class _Pair:
     value: Any
 
 
-def comprehension(pricer: Pricer, node: Comprehension, names: Names) -> Any:
+def comprehension(pricer: Pricer, node: nodes.Comprehension, names: Names) -> Any:
     """The facts known of a list, a set or a dictionary that is made by `for`."""
     found = _Making(pricer, node, dict(names)).go(0)
     if isinstance(node, nodes.DictComprehension):
@@ -125,7 +122,7 @@ def _dictionary(found: list[Any] | Some | Unknown) -> Any:
 @frozen
 class _Making:
     pricer: Pricer
-    node: Comprehension
+    node: nodes.Comprehension
     names: Names
 
     def go(self, number: int) -> list[Any] | Some | Unknown:
@@ -291,7 +288,7 @@ def choose(pricer: Pricer, node: nodes.Choose, names: Names) -> Any:
     """The facts known of what is chosen."""
     if node.informed_by is not None:
         pricer.value(node.informed_by, names)
-    among = node.among.items if isinstance(node.among, nodes.Set | nodes.List | nodes.Tuple) else ()
+    among = nodes.items_of(node.among)
     return either([pricer.value(each, names) for each in among]) if among else UNKNOWN
 
 
@@ -460,7 +457,7 @@ def _not(pricer: Pricer, node: nodes.Not, names: Names) -> Any:
 
 
 def _make_choice_maker(pricer: Pricer, node: nodes.MakeChoiceMaker, names: Names) -> Any:
-    among = node.among.items if isinstance(node.among, nodes.Set | nodes.List | nodes.Tuple) else ()
+    among = nodes.items_of(node.among)
     for each in nodes.children(node):
         if isinstance(each, nodes.ExpressionNode) and not (among and each is node.among):
             pricer.value(each, names)

@@ -21,7 +21,7 @@ from jostle.lang.operators import BINARY, named_alike, negated
 from jostle.lang.operators import item_of as item_at
 from jostle.lang.pricing import Pricer
 from jostle.lang.showing import no_key
-from jostle.lang.stops import Stop, near, placed
+from jostle.lang.stops import Stop, placed, similar
 from jostle.lang.values import (
     KnownAttribute,
     OneValue,
@@ -131,16 +131,15 @@ def fact(pricer: Pricer, node: nodes.Attribute, table: TableValue) -> Any:
         (said,) = placed(mistake, Source("", ""), node.name_span).diagnostics
         if node.name == "rows":
             return Unknown(kind="a public number")
-        match = near(node.name, [each for each in (*table.schema.names, *FACTS) if each != node.name])
-        pricer.report(evolve(said, fix=f"`{match}` has a similar name") if match else said)
+        others = [each for each in (*table.schema.names, *FACTS) if each != node.name]
+        pricer.report(evolve(said, fix=similar(node.name, others, said.fix)))
         return UNKNOWN
     return known_as(value)
 
 
 def no_column(pricer: Pricer, name: str, span: Span, schema: Schema) -> None:
     """Report a column that a table does not have."""
-    match = near(name, schema.names)
-    fix = f"`{match}` has a similar name" if match else "name one of these"
+    fix = similar(name, schema.names, "name one of these")
     why = f"the table has {', '.join(schema.names[:12])}"
     pricer.report(Diagnostic("J503", f"there is no column `{name}`", span, why, fix))
 
@@ -164,8 +163,8 @@ def part_of(
             codes.append(table.coded(name, each))
         except (Stop, JostleError) as mistake:
             (said,) = placed(mistake, Source("", ""), condition.value.span).diagnostics
-            match = near(each, schema[name].labels) if isinstance(each, str) else None
-            pricer.report(evolve(said, fix=f"`{match}` is a similar value") if match else said)
+            labels = schema[name].labels if isinstance(each, str) else ()
+            pricer.report(evolve(said, fix=similar(str(each), labels, said.fix, "is a similar value")))
             return None
     return table.part(name, codes[0]) if codes else None
 

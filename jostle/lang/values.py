@@ -17,12 +17,12 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NoReturn, Protocol
 
-from attrs import evolve, field, frozen
+from attrs import Factory, evolve, field, frozen
 
 from jostle.lang.accounts import TWO_DATABASES
 from jostle.lang.extents import Extent, measured, together
 from jostle.lang.stops import Stop
-from jostle.privacy.expressions import Gathered, one_rule, sensitivity
+from jostle.privacy.expressions import CellSums, one_rule, sensitivity
 from jostle.privacy.nodes import Expression, Tally
 from jostle.privacy.probe import Probe
 from jostle.tables.columns import MISSING, OTHER, Column, Numeric
@@ -418,7 +418,7 @@ def is_count(number: PrivateNumber | SplitScoreOf) -> bool:
     """Whether a private number is a number of rows."""
     known = numbered(number)
     found = known.expression if isinstance(known, PrivateNumber) else None
-    tally = found.of if isinstance(found, Gathered) else found
+    tally = found.of if isinstance(found, CellSums) else found
     return isinstance(tally, Tally) and not (tally.weights or tally.persons)
 
 
@@ -459,11 +459,12 @@ class Leaf:
     size: Any = None
     votes: Mapping[Any, Any] | None = field(default=None, eq=False)
     """How many rows of each class there are, as far as was bought."""
-    extent: Extent = field(init=False, eq=False, repr=False)
-
-    def __attrs_post_init__(self) -> None:
-        """Refuse what is too deep."""
-        object.__setattr__(self, "extent", together((self.pred, self.size, self.votes)))
+    extent: Extent = field(
+        default=Factory(lambda self: together((self.pred, self.size, self.votes)), takes_self=True),
+        init=False,
+        eq=False,
+        repr=False,
+    )
 
 
 @frozen
@@ -472,11 +473,9 @@ class TreeNode:
 
     att: KnownAttribute
     children: Mapping[Any, Any] = field(eq=False)
-    extent: Extent = field(init=False, eq=False, repr=False)
-
-    def __attrs_post_init__(self) -> None:
-        """Refuse what is too deep."""
-        object.__setattr__(self, "extent", measured(self.children))
+    extent: Extent = field(
+        default=Factory(lambda self: measured(self.children), takes_self=True), init=False, eq=False, repr=False
+    )
 
 
 @frozen

@@ -164,7 +164,7 @@ class Along(OfOne):
 
 
 @frozen
-class Gathered(OfOne):
+class CellSums(OfOne):
     """Sums of some cells: each cell is in one of them, or in none.
 
     So does a condition that looks at several columns at once: of the cells of these columns, some count. A sum of m
@@ -311,11 +311,11 @@ NODES = Closed(
         Absolute,
         Along,
         Cell,
+        CellSums,
         Clamped,
         Deviation,
         Extreme,
         FarFromFlat,
-        Gathered,
         Mean,
         Scaled,
         Shifted,

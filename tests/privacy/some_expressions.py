@@ -18,10 +18,10 @@ from jostle import Categorical, Numeric, Schema
 from jostle.privacy.expressions import (
     Above,
     Along,
+    CellSums,
     Deviation,
     Extreme,
     FarFromFlat,
-    Gathered,
     Mean,
     Total,
     cells,
@@ -159,7 +159,7 @@ def slow(  # noqa: C901, PLR0911 - one per kind of node
             ways: dict[str, Callable[[list[Fraction]], Fraction | int]] = {"sum": sum, "max": max, "min": min}
             how = ways[found.how]
             return {place: Fraction(how(line)) for place, line in lines.items()}
-        case Gathered():
+        case CellSums():
             sums = dict.fromkeys(product(*map(range, found.shape)), Fraction(0))
             for number, each in zip(found.sums, parts[0].values(), strict=True):
                 if number >= 0:
@@ -255,7 +255,7 @@ def vectors(  # noqa: PLR0911 - one per kind of node
     if kind == "gathered":
         shape = draw(st.sampled_from([(), (2,), (1, 3)]))
         places = st.integers(-1, math.prod(shape) - 1)
-        return Gathered(draw(vectors(depth, ("b", "a"))), draw(st.lists(places, min_size=6, max_size=6)), shape)
+        return CellSums(draw(vectors(depth, ("b", "a"))), draw(st.lists(places, min_size=6, max_size=6)), shape)
     of = draw(vectors(depth - 1, columns))
     if kind == "scaled":
         return of * draw(numbers)
