@@ -25,8 +25,6 @@ from jostle.lang import nodes
 from jostle.lang.builtins import BUILTINS, KEEPING
 from jostle.lang.scopes import target_names
 
-__all__ = ["Once", "once_in"]
-
 MANY = 2
 LIGHT = (
     nodes.BinaryOperation,

@@ -51,8 +51,6 @@ from jostle.lang.pricing_public import (
     plain,
 )
 
-__all__ = ["AGGREGATES", "ALL", "BUILTINS", "EPSILON", "KEEPING", "Builtin"]
-
 EPSILON = "epsilon"
 """What the caller allotted: known inside functions, never assigned."""
 AGGREGATES = ("count", "max", "mean", "min", "persons", "stddev", "sum")

@@ -13,9 +13,6 @@ from jostle.lang.nodes import show_expression
 from jostle.lang.scopes import Definition, defined_in
 from jostle.lang.stops import near, similar
 
-__all__ = ["check_choices", "task_of"]
-
-
 OF_A_PROGRAM = "program"
 """The task of what answers to none that is known."""
 OVER = "over"

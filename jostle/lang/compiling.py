@@ -23,9 +23,6 @@ from jostle.lang.scopes import defined_in, target_names
 from jostle.lang.stops import MISTAKES, Stop, placed
 from jostle.lang.values import TableValue
 
-__all__ = ["UNKNOWN", "Compiler", "folded"]
-
-
 UNKNOWN = object()
 """What is no constant."""
 

@@ -32,8 +32,6 @@ from jostle.lang.stops import MISTAKES, Stop, broken_off
 from jostle.lang.values import Axis, ByGroup, KnownAttribute, OneValue, PrivateNumber, TableValue, no_column, numbered
 from jostle.options.base import Option
 
-__all__ = ["KINDS", "apply"]
-
 
 def called(frame: Frame, option: Option, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
     """The answer of an Option, or an Option with the parameters that it is given."""

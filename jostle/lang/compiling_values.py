@@ -20,8 +20,6 @@ from jostle.lang.scopes import defined_in, named_slot, target_names
 from jostle.lang.showing import holds_private, shown
 from jostle.lang.stops import MISTAKES, Stop
 
-__all__ = ["VALUES", "LambdaValue"]
-
 
 def listed(compiler: Compiler, node: nodes.List | nodes.Set | nodes.Tuple, scope: Scope) -> Go:
     """A step that puts values together as written."""

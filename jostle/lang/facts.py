@@ -23,51 +23,6 @@ if TYPE_CHECKING:
     from jostle.lang.values import Axis, PrivateNumber, SplitScoreOf, TableValue
     from jostle.tables.schema import Schema
 
-__all__ = [
-    "NEVER",
-    "NOTHING",
-    "PUBLIC",
-    "RELEASED",
-    "UNKNOWN",
-    "UNSEEN",
-    "Bought",
-    "Callee",
-    "Column",
-    "Each",
-    "Grouped",
-    "Mapped",
-    "Money",
-    "Names",
-    "Rows",
-    "Some",
-    "Unknown",
-    "World",
-    "accounts_of",
-    "anchored",
-    "blurred",
-    "combined",
-    "container",
-    "either",
-    "fixed",
-    "function",
-    "is_keyed",
-    "is_number",
-    "is_plain",
-    "is_scalar",
-    "joined",
-    "kind_of",
-    "mapping",
-    "moves_of",
-    "private",
-    "private_in",
-    "scalar_text",
-    "text",
-    "truth_of",
-    "whole",
-    "whole_list",
-]
-
-
 PRIVATE = frozenset({"number", "groups", "score", "table"})
 """Kinds of private values: one number, one for each group of a query, a score to be picked by, rows."""
 UNSEEN = frozenset({"?"})

@@ -27,23 +27,6 @@ from jostle.lang.library import LibraryOption, library_options
 from jostle.lang.nodes import show_expression
 from jostle.lang.scopes import defined_in, symbols, target_names
 
-__all__ = [
-    "BUY_EACH",
-    "BUY_FIRST",
-    "ON_ROWS",
-    "Checker",
-    "GuardRules",
-    "LambdaWorld",
-    "Place",
-    "budget",
-    "buys",
-    "merged",
-    "nothing_private",
-    "predict_looks",
-    "store",
-]
-
-
 Mode = Literal["plain", "metafeature", "predict"]
 """What a function is called for."""
 BUY_EACH = "buy each of them first: [{{ x }} for x in xs]"

@@ -31,9 +31,6 @@ from jostle.lang.nodes import show_expression
 from jostle.lang.roots import entered, table_parameters
 from jostle.lang.scopes import defined_in
 
-__all__ = ["check_entry", "check_worlds", "checked_worlds"]
-
-
 IN_A_TEXT = ("a private value in a text", "whoever reads the text sees it without noise", BUY_FIRST)
 
 

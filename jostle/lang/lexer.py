@@ -15,8 +15,6 @@ from attrs import define, evolve, field, frozen
 
 from jostle.errors import Diagnostic, Label, Source, Span
 
-__all__ = ["BRACKETS", "CLAUSE_WORDS", "FOREIGN", "KEYWORDS", "MOST_MISTAKES", "SIGNS", "Line", "Text", "Token"]
-
 
 def _words(text: str) -> tuple[str, ...]:
     return tuple(text.split())

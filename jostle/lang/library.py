@@ -22,21 +22,6 @@ from jostle.parameters import Parameter, shown
 if TYPE_CHECKING:
     from jostle.tasks import Task
 
-__all__ = [
-    "CORPORA",
-    "DATABASE",
-    "KEPT",
-    "LibraryOption",
-    "LibraryTask",
-    "imported",
-    "library_options",
-    "library_tasks",
-    "look_among_installed",
-    "made",
-    "modules",
-    "written",
-]
-
 CORPORA = ("gridCorpus", "tableCorpus")
 KEPT = Path(__file__).with_name("options.json")
 LITERALS = Path(__file__).parent.parent / "options" / "literals.py"

@@ -29,8 +29,6 @@ from jostle.lang.scopes import Definition, defined_in, target_names
 if TYPE_CHECKING:
     from jostle.tables.schema import Schema
 
-__all__ = ["Found", "describe", "look_up"]
-
 MOST_SHOWN = 100
 """Longer definitions are cut."""
 

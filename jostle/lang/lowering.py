@@ -48,8 +48,6 @@ from jostle.privacy.nodes import Expression
 from jostle.tables.columns import Numeric
 from jostle.tables.schema import Schema
 
-__all__ = ["CELL", "OfColumns", "Query", "aggregated", "fact_of", "fact_of_table", "lower"]
-
 CELL = "values"
 """The number of rows in a cell of all columns."""
 MOST_WEIGHT_DIGITS = 10**6

@@ -14,8 +14,6 @@ from attrs import frozen
 from jostle.errors import Diagnostic, Span
 from jostle.lang.lexer import BRACKETS, CLAUSE_WORDS, KEYWORDS, Token
 
-__all__ = ["explain_rejection"]
-
 OPERATORS = frozenset({"==", "!=", "<=", ">=", "//", "**", "%", "*", "<", ">", "|", "&", "+", "-", "/"})
 VALUES = frozenset({"NAME", "NUMBER", "PERCENT", "STRING", "True", "False", "None"})
 VALUE_STARTS, VALUE_ENDS = VALUES | {"{", "{{", "TEXT_START"}, VALUES | {")", "]", "}", "}}", "TEXT_END"}

@@ -15,9 +15,6 @@ from jostle.lang.nodes import show_expression
 from jostle.lang.scopes import Definition, defined_in, symbols, target_names
 from jostle.lang.stops import Stop, near
 
-__all__ = ["callable_of", "check_call", "check_names", "gives_parameters"]
-
-
 Callable = nodes.FunctionDefinition | nodes.Lambda | Builtin | LibraryOption
 """What is called."""
 NO_LITERAL = object()

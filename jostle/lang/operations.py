@@ -40,9 +40,6 @@ from jostle.tables.block import grain_in
 from jostle.tables.routes import Routing
 from jostle.tasks.ranges.estimate import Estimate, Workload
 
-__all__ = ["BUYING", "NUMERIC", "PLAIN", "any_of", "best_of", "estimate_of", "operated"]
-
-
 UTILITIES: dict[str, Utility] = {"maxScore": "Max", "gini": "Gini", "infoGain": "InfoGain"}
 """What splits are scored by, in the words of the language."""
 UNKNOWN_ROWS = 2**22

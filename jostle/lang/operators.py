@@ -28,25 +28,6 @@ from jostle.lang.values import (
 )
 from jostle.privacy.amounts import exact
 
-__all__ = [
-    "BINARY",
-    "COMPARE",
-    "EXACT",
-    "all_numbers",
-    "distinct",
-    "fraction",
-    "hashable",
-    "is_number",
-    "item_of",
-    "items",
-    "kind_of",
-    "named_alike",
-    "negated",
-    "number",
-    "plain_number",
-]
-
-
 NUMBERS = (int, float, Fraction)
 EXACT = frozenset(NUMBERS)
 """Exactly these, which is quickly seen."""

@@ -28,8 +28,6 @@ from jostle.lang import nodes
 from jostle.lang.lexer import MOST_MISTAKES, Line, Text, Token
 from jostle.lang.mistakes import explain_rejection
 
-__all__ = ["MOST_DEPTH", "Parsed", "parse", "parse_expression", "parse_text", "read_source", "typed_source"]
-
 ENDING = ".jst"
 """Of programs. What comes through a pipe has a name without one."""
 PROGRAM = FileKind("program", JostleError, "save it as UTF-8 in your editor", most_bytes=1 << 24)

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from jostle.errors import Diagnostic
 from jostle.lang import nodes
 
-__all__ = ["check_places"]
-
 
 def check_places(module: nodes.Module) -> Iterator[Diagnostic]:
     """Report imports, functions and classes inside others, `return` outside, `==` for a part."""

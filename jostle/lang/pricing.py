@@ -48,9 +48,6 @@ from jostle.lang.stops import Stop
 if TYPE_CHECKING:
     from jostle.tables.schema import Schema
 
-__all__ = ["Pricer", "PricingRules", "Unpriceable", "distinct", "item_called", "items", "keyed", "mapped"]
-
-
 DEFINITIONS = (nodes.FunctionDefinition, nodes.ClassDefinition, nodes.Import)
 MOST_STEPS = 60_000
 MOST_DEPTH = 60

@@ -40,22 +40,6 @@ from jostle.lang.stops import similar
 if TYPE_CHECKING:
     from jostle.lang.values import TableValue
 
-__all__ = [
-    "GROUPS",
-    "attribute",
-    "binary",
-    "bought",
-    "index",
-    "made",
-    "mixed",
-    "negated",
-    "part",
-    "picked_by",
-    "refused",
-    "released",
-]
-
-
 GROUPS = "private numbers, one for each group"
 SCORE = "a private score"
 KINDS = {"len": "a private count", "gini": SCORE, "infoGain": SCORE, "random": SCORE}

@@ -29,9 +29,6 @@ from jostle.options.base import ELSEWHERE, Option
 from jostle.tables.columns import Numeric
 from jostle.tables.schema import Schema
 
-__all__ = ["check_suited", "described"]
-
-
 MOST_VALUES = 2000
 """Of columns with more, conditions are not worked out beforehand."""
 AXES = {"x", "y", "z"}

@@ -55,9 +55,6 @@ from jostle.lang.stops import Stop
 if TYPE_CHECKING:
     from jostle.tables.schema import Schema
 
-__all__ = ["RULES"]
-
-
 OPTIONS = frozenset({"option", "library", "configured", "maker"})
 """Kinds of what is called with a database, and spends what it is allotted."""
 
@@ -208,6 +205,7 @@ def call(pricer: Pricer, node: nodes.Call, names: Names) -> Any:
 
 
 def called(pricer: Pricer, span: Span, callee: Any, given: list[Any], named: Names) -> Any:  # noqa: PLR0911 - one per kind
+    """The facts known of what a call of what is known so gives."""
     if not isinstance(callee, Callee):
         return _not_called(pricer, span, callee, [*given, *named.values()])
     if callee.kind == "several":

@@ -37,24 +37,6 @@ from jostle.privacy.picks import PickLargest
 from jostle.privacy.release import AddNoiseTo
 from jostle.tables.schema import Schema
 
-__all__ = [
-    "NotKnownError",
-    "attempt",
-    "check_bought",
-    "check_key",
-    "check_scores",
-    "check_statistic",
-    "compared_by_name",
-    "fact",
-    "group_of",
-    "known_as",
-    "no_column",
-    "operated",
-    "part_of",
-    "real",
-    "table_of",
-]
-
 Private = PrivateNumber | SplitScoreOf
 PLENTY = Fraction(2**20)
 """A budget that is not too little for anything."""

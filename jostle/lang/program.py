@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from jostle.sites import Policy
     from jostle.tables.schema import Schema
 
-__all__ = ["Program", "Purchase", "SentProgram", "load", "load_source", "named"]
-
 
 @frozen(eq=False)
 class Purchase:

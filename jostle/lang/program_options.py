@@ -27,8 +27,6 @@ from jostle.tasks import Task, task_of
 if TYPE_CHECKING:
     from jostle.tasks.metafeature import ChangedMeasure, View
 
-__all__ = ["Measure", "ProgramOption", "fitted_below", "labels_in", "needed_by", "version_of"]
-
 
 class ProgramOption(Option):
     """An Option that a program defines. It may spend what it is called with, and need not spend it all."""

@@ -10,8 +10,6 @@ from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation
 from jostle.lang.builtins import BUILTINS
 from jostle.lang.lexer import KEYWORDS
 
-__all__ = ["JostleLexer"]
-
 _CONSTANTS = ("True", "False", "None")
 _TRUTHS = ("and", "or", "not", "in")
 

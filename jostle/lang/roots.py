@@ -11,19 +11,6 @@ from jostle.lang.builtins import BUILTINS
 from jostle.lang.guard import Mode
 from jostle.lang.scopes import defined_in, target_names
 
-__all__ = [
-    "Root",
-    "entered",
-    "judges",
-    "metafeatures",
-    "reached_from",
-    "roots",
-    "runs_something",
-    "table_parameters",
-    "used_elsewhere",
-]
-
-
 TABLE = "table"
 """What known functions call a database that they are given."""
 CALLED_SO = {"db", "D"}

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from jostle.errors import Span
 from jostle.lang import nodes
 
-__all__ = ["Definition", "defined_in", "named_slot", "symbols", "target_names"]
-
 Definition = nodes.Import | nodes.FunctionDefinition | nodes.ClassDefinition | nodes.Assign | nodes.For | nodes.Broken
 """A statement that gives something a name."""
 

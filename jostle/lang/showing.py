@@ -11,8 +11,6 @@ from jostle.lang.stops import Stop, similar
 from jostle.lang.values import KnownAttribute, Leaf, Private, TreeNode, first_of
 from jostle.visible import visible
 
-__all__ = ["holds_private", "no_key", "shown", "shown_inside"]
-
 PUBLIC = frozenset({int, float, Fraction, str, bool, type(None), KnownAttribute})
 """Kinds of values that are public, and hold no others. Exactly these, which is quickly seen."""
 

@@ -9,18 +9,6 @@ from traceback import extract_tb
 
 from jostle.errors import BudgetError, Diagnostic, JostleError, ProgramError, Source, Span, said_by
 
-__all__ = [
-    "BROKEN_OFF",
-    "MISTAKES",
-    "RefusedProgramError",
-    "Stop",
-    "broken_off",
-    "near",
-    "placed",
-    "similar",
-    "too_large",
-]
-
 BROKEN_OFF = "J902"
 """Of what goes wrong inside of Jostle itself."""
 MOST_WORDS = 160

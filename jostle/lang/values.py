@@ -29,32 +29,6 @@ from jostle.tables.columns import MISSING, OTHER, Column, Numeric
 from jostle.tables.columns import Column as ColumnOfTable
 from jostle.tables.schema import Schema
 
-__all__ = [
-    "Axis",
-    "ByGroup",
-    "Features",
-    "KnownAttribute",
-    "Leaf",
-    "OneValue",
-    "Private",
-    "PrivateNumber",
-    "SplitScoreOf",
-    "TableValue",
-    "TreeNode",
-    "attribute_of",
-    "code_called",
-    "column_values",
-    "common",
-    "first_of",
-    "is_count",
-    "is_score",
-    "no_column",
-    "numbered",
-    "places_of",
-    "sensitivity_of",
-]
-
-
 MOST_LISTED = 8
 
 
