@@ -58,10 +58,11 @@ def once_in(definition: nodes.FunctionDefinition, parameters: Collection[str], o
     return Once(frozenset(names), frozenset(id(part) for name in names for part in counts[name].parts))
 
 
-def _named(node: nodes.Node) -> Iterator[nodes.Name | nodes.ParameterNode]:
+def _named(node: nodes.Node) -> Iterator[nodes.Name | nodes.ParameterNode | nodes.FunctionDefinition]:
     """Yield what gets a name in a node itself."""
     if isinstance(node, nodes.FunctionDefinition | nodes.Lambda):
         yield from node.parameters
+        yield from (node,) if isinstance(node, nodes.FunctionDefinition) else ()
     elif isinstance(node, nodes.Assign | nodes.For | nodes.ComprehensionClause):
         yield from target_names(node.target)
 

@@ -122,7 +122,9 @@ def check_choices(module: nodes.Module) -> Iterator[Diagnostic]:
     """Report labels, alternatives, Options and metafeatures that do not do."""
     functions = nodes.functions_of(module.body)
     defined = {name for name, _, _ in defined_in(module.body)}
-    known = {*defined, *BUILTINS, *(name for function in _functions(module) for name in _locals(function))}
+    inside = [node for node in nodes.walk(module) if isinstance(node, nodes.FunctionDefinition)]
+    known = {*defined, *BUILTINS, *(each.name for function in inside for each in function.parameters)}
+    known.update(name for function in inside for name, _, _ in defined_in(function.body))
     top: dict[str, Definition] = {}
     for name, _, definition in defined_in(module.body):
         top.setdefault(name, definition)
@@ -195,14 +197,6 @@ def _check_symbols(node: nodes.Choose, defined: set[str]) -> Iterator[Diagnostic
             others = (Label(known[0].span, "defined"),)
             title = f"`{name.name}` is not defined, but others are"
             yield Diagnostic("J403", title, name.span, why, fix, others=others)
-
-
-def _functions(module: nodes.Module) -> Iterator[nodes.FunctionDefinition]:
-    return (node for node in nodes.walk(module) if isinstance(node, nodes.FunctionDefinition))
-
-
-def _locals(function: nodes.FunctionDefinition) -> set[str]:
-    return {parameter.name for parameter in function.parameters} | {name for name, _, _ in defined_in(function.body)}
 
 
 def _check_metafeatures(

@@ -44,9 +44,9 @@ from jostle.lang.pricing_private import (
     binary,
     bought,
     index,
-    negated,
     part,
     released,
+    unary,
 )
 from jostle.lang.pricing_public import check_amount, check_compared, check_items, compared
 from jostle.lang.scopes import defined_in, named_slot
@@ -440,15 +440,6 @@ def _entries(pricer: Pricer, node: nodes.Dict, names: Names) -> Any:
     return keyed([(pricer.value(entry.key, names), pricer.value(entry.value, names)) for entry in node.entries])
 
 
-def _binary(pricer: Pricer, node: nodes.BinaryOperation, names: Names) -> Any:
-    return binary(pricer, node, pricer.value(node.left, names), pricer.value(node.right, names))
-
-
-def _unary(pricer: Pricer, node: nodes.UnaryOperation, names: Names) -> Any:
-    found = pricer.value(node.operand, names)
-    return negated(pricer, node, found) if node.operator == "-" else found
-
-
 def _not(pricer: Pricer, node: nodes.Not, names: Names) -> Any:
     found = truth_of(pricer.value(node.operand, names))
     return not found if isinstance(found, bool) else UNKNOWN
@@ -550,16 +541,14 @@ RULES = PricingRules(
         nodes.ListComprehension: comprehension,
         nodes.SetComprehension: comprehension,
         nodes.DictComprehension: comprehension,
-        nodes.BinaryOperation: _binary,
-        nodes.UnaryOperation: _unary,
+        nodes.BinaryOperation: binary,
+        nodes.UnaryOperation: unary,
         nodes.Comparison: _comparison,
         nodes.Not: _not,
         nodes.BooleanOperation: _boolean,
         nodes.Conditional: _conditional,
-        nodes.Attribute: lambda pricer, node, names: attribute(pricer, node, pricer.value(node.value, names)),
-        nodes.Index: lambda pricer, node, names: index(
-            pricer, node, pricer.value(node.value, names), pricer.value(node.index, names)
-        ),
+        nodes.Attribute: attribute,
+        nodes.Index: index,
         nodes.Part: part,
         nodes.Lambda: lambda _, node, names: Callee("lambda", node=node, names=dict(names)),
         nodes.Call: call,
