@@ -263,27 +263,21 @@ class Checker:
 
     def called(self, name: str, given: list[World], named: dict[str, World], span: Span, mode: Mode) -> World:
         """The facts known of the value of one of the program's functions."""
-        definition = self.functions[name]
         self.reached.add(name)
-        names = {parameter.name: PUBLIC for parameter in definition.parameters}
-        names.update(zip([parameter.name for parameter in definition.parameters], given, strict=False))
-        names.update({key: world for key, world in named.items() if key in names})
-        return self._variant(definition, f"f {name}", {}, names, span, mode)
+        return self._called(self.functions[name], f"f {name}", {}, given, named, span, mode)
 
     def called_lambda(self, number: int, given: list[World], named: dict[str, World], span: Span, mode: Mode) -> World:
         """The facts known of the value of a function without a name."""
         known = self.lambdas[number]
-        names = {parameter.name: PUBLIC for parameter in known.node.parameters}
-        names.update(zip(names, given, strict=False))
-        names.update({key: world for key, world in named.items() if key in names})
-        return self._variant(known.node, f"l {number}", known.around, names, span, mode)
+        return self._called(known.node, f"l {number}", known.around, given, named, span, mode)
 
-    def _variant(  # noqa: PLR0917 - a clause each
+    def _called(  # noqa: PLR0917 - a clause each
         self,
         definition: nodes.FunctionDefinition | nodes.Lambda,
         name: str,
         around: Mapping[str, World],
-        given: dict[str, World],
+        given: list[World],
+        named: dict[str, World],
         span: Span,
         mode: Mode,
     ) -> World:
@@ -292,8 +286,11 @@ class Checker:
         It is gone through once in each round. Where it is asked for while that is going on, and more is learned then,
         there is one more round.
         """
+        parameters = {parameter.name: PUBLIC for parameter in definition.parameters}
+        parameters |= dict(zip(list(parameters), given, strict=False))
+        parameters |= {key: world for key, world in named.items() if key in parameters}
         known = self.variants.setdefault((name, mode), {})
-        key = tuple(given.values())
+        key = tuple(parameters.values())
         if key not in known and len(known) >= MOST_VARIANTS:
             key = tuple(joined(column) for column in zip(*known, key, strict=True))
         variant = known.setdefault(key, Variant())
@@ -304,7 +301,7 @@ class Checker:
         if private_here:
             self.callers.append(span)
         variant.running, variant.round, variant.asked = True, self.round, False
-        names = {**around, **dict(zip(given, key, strict=True))}
+        names = {**around, **dict(zip(parameters, key, strict=True))}
         returned = self._through(definition, names, mode)
         more = variant.given.join(joined([world for _, world in returned] or [PUBLIC]))
         if variant.asked and more != variant.given:

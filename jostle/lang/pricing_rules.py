@@ -213,7 +213,7 @@ def called(pricer: Pricer, span: Span, callee: Any, given: list[Any], named: Nam
     if callee.kind == "function":
         return pricer.called(callee.name, given, named, span)
     if callee.kind == "lambda" and callee.node is not None:
-        return _called_lambda(pricer, span, callee.node, callee.names, given, named)
+        return pricer.called_with(callee.node, given, named, span, callee.names)
     if callee.kind in OPTIONS:
         if callee.kind == "library" and library_options()[callee.name].is_given_parameters(len(given), named):
             return Callee("configured", callee.name, names=named)
@@ -235,29 +235,6 @@ def _not_called(pricer: Pricer, span: Span, value: Any, given: list[Any]) -> Any
     elif private and not is_plain(value):
         raise Unpriceable("which function is called depends on a released number")
     return UNKNOWN
-
-
-def _called_lambda(  # noqa: PLR0917 - as it is called
-    pricer: Pricer,
-    span: Span,
-    node: nodes.Lambda | nodes.FunctionDefinition,
-    around: Names,
-    given: list[Any],
-    named: Names,
-) -> Any:
-    values = {
-        parameter.name: UNKNOWN if parameter.default is None else pricer.value(parameter.default, around)
-        for parameter in node.parameters
-    }
-    values |= dict(zip(list(values), given, strict=False))
-    values |= {name: value for name, value in named.items() if name in values}
-    with pricer.deeper(span):
-        if isinstance(node, nodes.Lambda):
-            return pricer.value(node.body, {**around, **values})
-        for parameter in node.parameters:
-            pricer.note(parameter.name_span, values[parameter.name])
-        found = run(pricer, node.body, {**around, **values})
-        return None if found is NEVER else found
 
 
 def noised(pricer: Pricer, node: nodes.Noised, names: Names) -> Any:
@@ -305,9 +282,9 @@ def run(pricer: Pricer, body: Sequence[nodes.Statement], names: Names, then: The
                 case nodes.ExpressionStatement():
                     pricer.value(statement.value, names)
                 case nodes.FunctionDefinition():
-                    held = dict(names)
-                    names[statement.name] = held[statement.name] = Callee("lambda", node=statement, names=held)
-                    pricer.note(statement.name_span, names[statement.name])
+                    found = _holding(pricer, statement, names)
+                    names[statement.name] = found.names[statement.name] = found
+                    pricer.note(statement.name_span, found)
                 case nodes.Return():
                     return None if statement.value is None else pricer.value(statement.value, names)
                 case nodes.If() if _returns(statement):
@@ -408,6 +385,12 @@ def _round(pricer: Pricer, statement: nodes.For, each: Any, names: Names) -> Non
 
 def _returns(statement: nodes.Statement) -> bool:
     return any(isinstance(each, nodes.Return) for each in nodes.walk(statement))
+
+
+def _holding(pricer: Pricer, node: nodes.Lambda | nodes.FunctionDefinition, names: Names) -> Callee:
+    """The facts known of a function that is made here: with what is around it, and its defaults."""
+    defaults = {each.name: pricer.value(each.default, names) for each in node.parameters if each.default is not None}
+    return Callee("lambda", node=node, names={**names, **defaults})
 
 
 def _name(pricer: Pricer, node: nodes.Name, names: Names) -> Any:
@@ -550,7 +533,7 @@ RULES = PricingRules(
         nodes.Attribute: attribute,
         nodes.Index: index,
         nodes.Part: part,
-        nodes.Lambda: lambda _, node, names: Callee("lambda", node=node, names=dict(names)),
+        nodes.Lambda: _holding,
         nodes.Call: call,
         nodes.Noised: noised,
         nodes.Select: _select,

@@ -106,6 +106,7 @@ class Piece:
                 f"    return noisyCount(D, {budget})",
                 f"{name} = {held}({table})",
             ],
+            [f"{held} = lambda D, k=noisyCount({other}, e): k + noisyCount(D, e)", f"{name} = {held}({table})"],
             [f"{name} = 0", f"{name} += {self.purchase(tables)}", f"{name} -= noisyCount({table}, {budget})"],
             [f'{held} = f"{{{number}}} of {{e}}"', f"{name} = noisyCount({table}, e) if {held} else {number}"],
             [f"{name} = [w(D, e) for w, D in [(ask, {table}), (twice, {other})]]"],
