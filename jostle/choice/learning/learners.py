@@ -477,7 +477,7 @@ def prior_logs(priors: Sequence[Predict | None], names: Sequence[str], inputs: F
 
 
 LEARNERS: tuple[Learner, ...] = (LineLearner(), ForestLearner(), TreeLearner(), NearestLearner())
-"""Those that need nothing but examples. The first, and simplest, decides what to look at; the others are tried on it."""
+"""Those that need nothing but examples. The first, the simplest, says what to look at; others are tried on that."""
 
 
 def from_facts(
