@@ -51,7 +51,7 @@ class KeptBars:
     epsilon: float
     """What was spent; half of it under replace_one, where a record changes twice as much."""
     told: Callable[[Boxes], NDArray[np.bool_]] | None = field(default=None, eq=False)
-    """Which queries an Option that counts what is asked was made to tell, where it is off by less; None if all alike."""
+    """Which queries an Option that counts what is asked was made to tell: those it is off by less on."""
 
     def half(self, asking: Asking, level: float) -> NDArray[np.float64]:
         """Half the width of each answer's interval; another version of the Option may be off by more."""
