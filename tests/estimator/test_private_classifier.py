@@ -165,7 +165,7 @@ def test_an_option_by_name_as_a_value_and_what_came_with_jostle() -> None:
         clf = PrivateClassifier(option, epsilon=1, promise=4, schema=SCHEMA)
         check_is_fitted(clf.fit(X, y))
     refused: dict[Any, str] = {
-        "ranges-2d": "no Option that predicts a label",
+        "ranges": "no Option that predicts a label",
         "ShrunkTree": "ShrunkTree is no Option",
         3: "int is no Option",
         "Bayes": "there is no Option 'Bayes'",

@@ -48,7 +48,19 @@ from jostle.privacy.column_scores import (
     SetDiscernibility,
 )
 from jostle.privacy.descent import Descent
-from jostle.privacy.expressions import NODES, Above, Along, Deviation, Extreme, FarFromFlat, Mean, Total, cells, sums
+from jostle.privacy.expressions import (
+    NODES,
+    Above,
+    Along,
+    CellSums,
+    Deviation,
+    Extreme,
+    FarFromFlat,
+    Mean,
+    Total,
+    cells,
+    sums,
+)
 from jostle.privacy.feature_scores import FeatureScore
 from jostle.privacy.imitations import CompareWithNoisyThreshold
 from jostle.privacy.mechanism_list import MECHANISMS
@@ -329,6 +341,7 @@ NODE_CASES: dict[type, tuple[Expression, ...]] = {
     Deviation: (Deviation(COUNTS),),
     Extreme: (Extreme((COUNTS,), "max"), Extreme((COUNTS, cells("colour")), "min")),
     FarFromFlat: (FarFromFlat(COUNTS),),
+    CellSums: (CellSums(COUNTS, (0, 1, -1, 1, 0, -1, 1, 1), (2,)),),
     Mean: (Mean((COUNTS, cells("odd"))),),
     Scaled: (COUNTS / 7,),
     Shifted: (COUNTS + HALF,),
@@ -397,8 +410,13 @@ METHODS: dict[str, tuple[Call, ...]] = {
     "persons": (lambda db: db.persons(1), lambda db: [part.persons(1) for part in db.parts("ill")]),
     "beyond": (lambda db: db.beyond(1), lambda db: db.portions(2)[0].beyond(1)),
     "hand": (
-        lambda db: (inner := db.hand(1, site="handed", settles=False), inner.count(HALF), inner.left, db.left),
-        lambda db: (inner := db.hand(1, site="handed", settles=True), inner.count(2)),
+        lambda db: (
+            inner := db.hand(1, site="handed", option="DAWA", settles=False),
+            inner.count(HALF),
+            inner.left,
+            db.left,
+        ),
+        lambda db: (inner := db.hand(1, site="handed", option="DAWA", settles=True), inner.count(2)),
     ),
     "sum": (
         lambda db: db.sum("size", epsilon=1),

@@ -303,6 +303,23 @@ def test_facts_of_a_question_are_those_that_its_boxes_have() -> None:
     assert facts.cells == pytest.approx(np.mean([all(high - low == 1 for low, high, _ in box) for box in boxes]))
 
 
+def test_what_a_query_takes_is_told_by_parts_whatever_the_domain() -> None:
+    few = Workload.boxes(1024, [(0, 512), (256, 512)])
+    facts = facts_of(few)
+    assert facts.log_told == pytest.approx(math.log10(3)), "the cells to 256, those to 512, and the rest"
+    assert facts.log_parts == pytest.approx(np.mean(np.log10([1, 1]))), "all but one, or one"
+    assert facts_of(Workload.boxes(8, [(0, 4), (2, 4)])).log_told == facts.log_told
+
+    marginals = facts_of(RangeQuestion("marginals").workload((4, 16)))
+    assert marginals.log_told == pytest.approx((4 * math.log10(4) + 16 * math.log10(16)) / 20), "of one axis each"
+    assert marginals.log_parts == 0
+
+    prefixes = facts_of(RangeQuestion("prefixes").workload((64,)))
+    assert prefixes.log_told == pytest.approx(63 / 64 * math.log10(64)), "one of them is all of the axis"
+    nodes = [min(length, 64 - length, 12) for length in range(1, 64)]
+    assert prefixes.log_parts == pytest.approx(np.log10([*nodes, 1]).mean())
+
+
 def test_what_is_asked_is_seen_by_metafeatures_in_rehearsals_and_runs_alike() -> None:
     grid = PublicGrid.of("toy", np.arange(64).reshape(8, 8))
     spec = GridSpec(records=100, asks="cells 1 0")

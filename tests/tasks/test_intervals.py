@@ -16,12 +16,14 @@ from jostle.choice.makers.shipped import LINES, MAPS
 from jostle.corpora.corpus import known
 from jostle.errors import OptionError
 from jostle.learned.grid_errors import KeptBars, kept_errors
+from jostle.options.ranges.asked_cells import Told
 from jostle.options.ranges.tree import grid_tree
 from jostle.options.ranges.wavelets import inverse_haar
 from jostle.tables.regions import haar
 from jostle.tasks.evaluation.curve import drawn_noise, population_interval, rows_interval
 from jostle.tasks.ranges.estimate import Estimate, SparseEstimate, Workload
 from jostle.tasks.ranges.intervals import noise_factor, scale_inputs
+from jostle.tasks.ranges.questions import RangeQuestion
 
 CELLS = np.array([[30.0, 2.5, 11], [0.25, 90, 4]])
 
@@ -109,6 +111,36 @@ def test_intervals_of_an_option_as_it_is_hold_most_counts_and_of_another_version
         with pytest.raises(OptionError, match=f"no calibrated interval for this version of {name}"):
             unknown.interval(workload)
     assert not held or np.mean(held) >= 0.75
+
+
+@pytest.mark.representative
+@pytest.mark.parametrize("shape", [(1024,), (32, 32)])
+def test_what_was_asked_has_narrower_intervals_than_what_was_not_where_little_was(shape: tuple[int, ...]) -> None:
+    """Four boxes tell few parts apart; what is put together of them is off by noise alone, the rest by the parts."""
+    low = np.array([[side // 8 * each for side in shape] for each in range(4)])
+    asked = Workload(shape, low, low + np.array(shape) // 4)
+    other = Workload(shape, low + 1, low + np.array(shape) // 4 + 1)
+    option = options.get("AskedCells")
+    held, widths = [], []
+    for seed in range(6):
+        truth = grid(shape, seed)
+        estimate = option(jostle.rehearse(Table.from_grid(truth), epsilon="1/2", seed=seed), asked, epsilon="1/2")
+        low_, high = estimate.interval(asked, 0.9)
+        held.append(np.mean((low_ <= asked.answers(truth)) & (asked.answers(truth) <= high)))
+        widths.append([np.median(np.subtract(*estimate.interval(each, 0.9))) for each in (asked, other)])
+    assert np.mean(held) >= 0.8
+    told, untold = np.abs(np.mean(widths, axis=0))
+    assert told < untold / 3
+
+
+def test_what_is_told_is_what_is_put_together_of_what_was_asked() -> None:
+    told = Told.of(Workload.boxes(10, [(0, 4), (2, 6)]))
+    queries = Workload.boxes(10, [(0, 4), (0, 10), (2, 4), (4, 10), (3, 6), (0, 5)])
+    assert told.tells(queries).tolist() == [True] * 4 + [False] * 2
+
+    marginals = Told.of(RangeQuestion("marginals").workload((4, 6)))
+    boxes = [((1, 0), (3, 6)), ((0, 2), (4, 3)), ((1, 0), (3, 5))]
+    assert marginals.tells(Workload.boxes((4, 6), boxes)).tolist() == [True, True, False], "no two axes at once"
 
 
 def test_what_is_replaced_counts_as_half_the_budget() -> None:

@@ -26,6 +26,7 @@ from jostle.choice.learning.learners import (
     Example,
     ForestLearner,
     Learner,
+    LineLearner,
     NearestLearner,
     PriorLearner,
     TreeLearner,
@@ -57,7 +58,13 @@ def guess(seen: Mapping[str, float]) -> float:
 
 
 PRIORS = (guess, None, None)
-LEARNERS: tuple[Learner, ...] = (TreeLearner(), ForestLearner(), NearestLearner(), PriorLearner(NAMES, PRIORS))
+LEARNERS: tuple[Learner, ...] = (
+    LineLearner(),
+    TreeLearner(),
+    ForestLearner(),
+    NearestLearner(),
+    PriorLearner(NAMES, PRIORS),
+)
 
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=lambda each: each.name)
@@ -85,6 +92,20 @@ def test_what_is_fitted_reads_back(learner: Learner) -> None:
     for name in facts:
         with pytest.raises(DamageError, match=f"missing required field `{name}`"):
             from_facts(fitted.kind, {key: value for key, value in facts.items() if key != name}, NAMES, PRIORS)
+
+
+def test_a_line_goes_on_a_little_beyond_the_cases_and_no_farther() -> None:
+    """From cases in which one Option is always better, a line tells where the other one is; a tree does not."""
+    seen = np.linspace(1, 2, 50)[:, None]
+    losses = np.exp(np.concatenate([np.zeros_like(seen), seen - 0.95], axis=1))
+    example = Example(seen, losses, np.ones(50), 0.0)
+    line, tree = (learner.fit(example) for learner in (LineLearner(ridge=1e-6), TreeLearner()))
+    beyond = np.array([[0.93], [0.5], [-5.0]])
+    (near, far, farther), _ = line.predict(beyond)
+    assert near[1] == pytest.approx(-0.02, abs=0.005)
+    assert np.argmin(far) == 1
+    assert far.tolist() == farther.tolist(), "nobody was there"
+    assert (np.argmin(tree.predict(beyond)[0], axis=1) == 0).all()
 
 
 def test_the_best_on_average_is_so_by_regret() -> None:
