@@ -1,4 +1,4 @@
-"""The scikit-learn selector: what it keeps, and which promise pays for it."""
+"""The scikit-learn selector, estimators of persons, and a scientist's day."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.typing import NDArray
+from processes import ran
 from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -159,3 +160,81 @@ def test_a_pickle_holds_no_row() -> None:
     X, y = people()
     X.loc[0, "town"] = "an unmistakable cell"
     assert b"unmistakable" not in pickle.dumps(PrivateFeatureSelector(schema=SCHEMA, promise=1).fit(X, y))
+
+
+# Persons in scikit-learn: whose rows they are is said by a column, and no fold splits one.
+
+
+SCHEMA_OF_PERSONS = Schema({"wet": Categorical([0, 1]), "ill": Categorical([0, 1])}, label="ill")
+
+
+def visits(count: int = 400) -> pd.DataFrame:
+    rng = np.random.default_rng(1)
+    wet = rng.integers(0, 2, count)
+    return pd.DataFrame({"who": rng.integers(0, 40, count), "wet": wet, "ill": wet})
+
+
+def test_a_fit_and_its_scores_are_of_persons() -> None:
+    """A promise, a fit and a score count persons, whose rows are at most 16 each."""
+    frame = visits()
+    clf = PrivateClassifier("NaiveBayes", epsilon=100, schema=SCHEMA_OF_PERSONS, promise=1000, person="who")
+    X, y = frame[["who", "wet"]], frame["ill"]
+    assert clf.fit(X, y).predict(pd.DataFrame({"wet": [0, 1]})).tolist() == [0, 1]
+    account = clf.account()
+    assert account is not None
+    assert account.spent == clf.model_.epsilon == 100
+    scores = cross_val_score(clf, X, y, groups=X["who"], cv=PrivateFolds(3))
+    assert scores.min() > 0.9
+    account = clf.account()
+    assert account is not None
+    assert account.spent == 100 + 3 * Fraction(125)
+
+
+def test_columns_are_selected_for_persons() -> None:
+    """The column of persons is none of those that are kept or left; what a fit costs is about persons."""
+    frame = visits()
+    frame["old"] = np.arange(len(frame)) % 2
+    columns = {**dict(SCHEMA_OF_PERSONS.columns), "old": Categorical([0, 1])}
+    schema = Schema(columns, label="ill")
+    selector = PrivateFeatureSelector("Peeling(top=1)", epsilon=100, schema=schema, promise=100, person="who")
+    selector.fit(frame[["who", "wet", "old"]], frame["ill"])
+    account = selector.account()
+    assert account is not None
+    assert account.left == 0
+    assert account.rows_each == (16,)
+    assert selector.selected_.columns == ("wet",)
+
+
+def test_no_fold_splits_a_person() -> None:
+    """However it is written; a row of nobody goes by itself, and without groups each row does."""
+    who = ["1", 1.0, "01", "Ann", None, None] * 30
+    for held_out in (held for _, held in PrivateFolds(3).split(who, groups=who)):
+        rows = [who[place] for place in held_out]
+        assert sum(str(each) in {"1", "1.0", "01"} for each in rows) in {0, 90}
+        assert rows.count("Ann") in {0, 30}
+        assert 0 < rows.count(None) < 60
+    with pytest.raises(TableError, match="there are 2 groups for 3 rows"):
+        list(PrivateFolds(3).split([1, 2, 3], groups=[1, 2]))
+
+
+# The data scientist's day, from the schema to what is left of the promise.
+
+
+PROGRAM = Path(__file__).parents[2] / "programs" / "scientist.py"
+
+
+@pytest.mark.slow
+def test_the_day_runs_and_every_step_of_it_is_charged(tmp_path: Path) -> None:
+    done = ran(PROGRAM, cwd=tmp_path)
+
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    for line in (
+        "it runs: 1,000 predictions for people who do not exist",
+        "ε for error 0.35",
+        "0.625 of 2 is spent, 1.375 is left",  # five times 0.1 and 0.025
+        "1.475 of 2 is spent, 0.525 is left",  # twice three times as much, and the last fit
+        "at the end of the day, 1.475 of 2 is spent, 0.525 is left",
+    ):
+        assert line in done.stdout, done.stdout
+    assert not list(tmp_path.iterdir())
