@@ -538,8 +538,9 @@ class Builder:
         for piece in pieces:
             added: Sequence[nodes.ExpressionNode]
             if isinstance(piece, Token):
-                start = 2 if piece.kind == "TEXT_START" else 1
-                added = [nodes.String(_unescaped(_plain_braces(piece.text[start:-1])), span=piece.span)]
+                start, at = 2 if piece.kind == "TEXT_START" else 1, piece.span
+                place = Span(at.line, at.column + 1, at.end_line, at.end_column - 1)
+                added = [nodes.String(_unescaped(_plain_braces(piece.text[start:-1])), span=place)]
             else:
                 added = piece.parts if isinstance(piece, nodes.Formatted) else [piece]
             for each in added:

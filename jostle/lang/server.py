@@ -60,7 +60,7 @@ def _words(source: Source, line: int, written: str, columns: Iterable[str]) -> I
     if IN_QUERY.search(written):
         yield from ((name, Kind.Field, "") for name in columns)
     module = parse_text(source).module
-    functions = (each for each in module.body if isinstance(each, nodes.FunctionDefinition))
+    functions = (each for each in nodes.walk(module) if isinstance(each, nodes.FunctionDefinition))
     for function in functions:
         if function.span.line <= line <= function.span.end_line:
             yield EPSILON, Kind.Variable, "what the caller allotted"

@@ -42,6 +42,7 @@ class Piece:
             f"len({table})",
             f"(select count() from {table} where age > 30)",  # noqa: S608 - a program's query, no SQL
             f"(select sum(age) from {table})",  # noqa: S608 - a program's query, no SQL
+            f'(select count() from {table} where age > 30 or region == "north")',  # noqa: S608 - a program's query, no SQL
             f"max(select count() from {table} groupby region)",  # noqa: S608 - a program's query, no SQL
             f"maxScore(db.region, db.label, {table})",
         )
