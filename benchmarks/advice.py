@@ -25,7 +25,7 @@ from jostle import advise, pretrained
 from jostle.advice.bands import left_out
 from jostle.advice.learning import lessons
 from jostle.choice.learning.rehearse import seed_of
-from jostle.choice.makers.shipped import SHIPPED
+from jostle.choice.makers.shipped import ADVISED
 from jostle.corpora.databases import PublicDatabase
 from jostle.corpora.parts import GridSpec, TableSpec
 from jostle.options import get
@@ -69,7 +69,8 @@ class Ran:
 
 def ran(name: str, database: PublicDatabase, group: str) -> list[tuple[bool, Ran]]:
     """Losses on one database; and whether the band was told how common the commonest class is."""
-    ways: dict[str, Any] = {**{each: get(each) for each in SHIPPED[name].among}, name: pretrained(name)}
+    maker = ADVISED[name].maker or name
+    ways: dict[str, Any] = {**{each: get(each) for each in ADVISED[name].among}, maker: pretrained(maker)}
     found = []
     for spec, epsilon in SPECS[name]:
         instance: Any = make_instance(database, spec)
@@ -87,7 +88,7 @@ def ran(name: str, database: PublicDatabase, group: str) -> list[tuple[bool, Ran
         for option, way in ways.items():
             db = rehearse(instance.table, epsilon=epsilon, seed=seed_of(instance.key, option, epsilon, 0))
             loss = (
-                SHIPPED[name]
+                ADVISED[name]
                 .task.rehearsal.judges[0]
                 .loss(instance, way(db, *instance.questions, epsilon=Fraction(epsilon)))
             )
@@ -124,7 +125,9 @@ def of_learn(name: str, *, told: bool) -> list[float]:
     """Of each group the share of rehearsals that lie in bands made without it, over a maker's Options."""
     known = lessons(name)
     real = set(known.cases.groups[~known.cases.artificial].tolist())
-    found = [left_out(known.rehearsed(option, told=told)) for option in (*SHIPPED[name].among, name)]
+    found = [
+        left_out(known.rehearsed(option, told=told)) for option in (*ADVISED[name].among, ADVISED[name].maker or name)
+    ]
     return [float(np.mean([each[group] for each in found])) for group in sorted(real)]
 
 

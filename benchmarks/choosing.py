@@ -1,6 +1,6 @@
 """How well Jostle chooses: tables and the picture of docs/benchmarks/choosing.md.
 
-    python benchmarks/choosing.py [classification ranges-1d ranges-2d] [--roles RESULTS]
+    python benchmarks/choosing.py [classification ranges] [--roles RESULTS]
 
 Learns from the rehearsals that came with Jostle, leaves each group of databases that share people out in turn, and
 compares ways of choosing on those left out, what they spend on metafeatures being charged. Takes some minutes. With

@@ -42,8 +42,8 @@ RECORDS = (1000, 10_000, 100_000, 1_000_000)
 MAKERS = {
     "tables": ("classification", "classification-auc"),
     "selectors": ("selection", "selection-auc"),
-    "lines": ("ranges-1d",),
-    "maps": ("ranges-2d",),
+    "lines": ("ranges",),
+    "maps": ("ranges",),
 }
 ASKED: dict[str, tuple[Task[Any], tuple[str, ...]]] = {
     "tables": (CLASSIFICATION, CLASSIFIERS),

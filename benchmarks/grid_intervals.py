@@ -27,8 +27,9 @@ import jostle
 from jostle.choice.makers.shipped import LINES, MAPS
 from jostle.corpora.databases import PublicGrid
 from jostle.corpora.parts import GridSpec
-from jostle.learned.grid_errors import GridErrors, kept_errors, write_errors
+from jostle.learned.grid_errors import TOLD, GridErrors, kept_errors, write_errors
 from jostle.options import get
+from jostle.options.ranges.asked_cells import Told, tells_all
 from jostle.tasks.ranges.estimate import Estimate, Workload
 from jostle.tasks.ranges.instances import grid_instance
 from jostle.tasks.ranges.intervals import Calibrated, Kinds, scale_inputs
@@ -39,8 +40,8 @@ Errors = dict[str, NDArray[Any]]
 """A row per query that was answered, by the name of the column."""
 
 COARSE = ("AskedCells", "AskedCells(tree=refined)")
-"""Those that count what is asked: in the place of one-sided ranges, which tell all cells apart, they are asked for
-marginals of maps, and of lines for a few boxes."""
+"""Those that count what is asked: they are asked for a few boxes, or for marginals of maps, which tell less than all
+cells apart. What they were asked, and what is put together of it, stands apart from the rest."""
 OPTIONS = (*dict.fromkeys((*LINES, *MAPS, "AHP", "QuadTree")), *COARSE)
 SHAPES = {1: ((1024,), (256,), (1024,), (64,)), 2: ((64, 64), (32, 32), (64, 64), (16, 16))}
 EPSILONS = ("0.1", "1", "0.3", "0.03")
@@ -51,9 +52,12 @@ DRAWS = 4
 ASKED, BOXES = 40, 120
 """Queries that are judged: of those asked for, and of all sizes."""
 FEW = 8
-PREFIXES = 2
-"""Which kind of what is asked is one-sided ranges."""
+LEAST_FEW, MOST_FEW = 3, 40
+TOGETHER = 40
+"""Queries put together of what was asked."""
 LEVELS = (0.5, 0.8, 0.9, 0.95)
+EVERY_OTHER = 2
+"""Draw of a map is asked for marginals."""
 KINDS = Kinds((1 / 300, 1 / 20), (1e4,))
 FEWEST = 25
 """Groups that a factor of its own is found from."""
@@ -83,15 +87,34 @@ def asked(shape: tuple[int, ...], kind: int, chance: np.random.Generator) -> Wor
     return made[kind % len(made)]()
 
 
-def judged(workload: Workload, chance: np.random.Generator) -> Workload:
+def asked_coarsely(shape: tuple[int, ...], draw: int, chance: np.random.Generator) -> Workload:
+    """Return what an Option is asked for that counts what is asked."""
+    if len(shape) > 1 and draw % EVERY_OTHER:
+        return RangeQuestion("marginals").workload(shape)
+    return boxes(shape, round(LEAST_FEW * (MOST_FEW / LEAST_FEW) ** chance.random()), chance)
+
+
+def judged(workload: Workload, chance: np.random.Generator, *, together: bool = False) -> Workload:
     """Return the queries that errors are kept of."""
     picked = chance.choice(len(workload), min(ASKED, len(workload)), replace=False)
-    other = boxes(workload.shape, BOXES, chance)
-    corners = [
-        np.concatenate([here[picked], there])
-        for here, there in ((workload.low, other.low), (workload.high, other.high))
-    ]
-    return Workload(workload.shape, *corners)
+    parts = [(workload.low[picked], workload.high[picked])]
+    others = [boxes(workload.shape, BOXES, chance)]
+    if together:
+        others.append(put_together(workload, chance))
+    parts += [(other.low, other.high) for other in others]
+    return Workload(workload.shape, *(np.concatenate(each) for each in zip(*parts, strict=True)))
+
+
+def put_together(workload: Workload, chance: np.random.Generator) -> Workload:
+    """Return boxes of whole runs of cells that no query cuts, about sets of axes that queries are about."""
+    cut = (workload.low > 0) | (workload.high < np.array(workload.shape))
+    about = cut[chance.choice(len(cut), TOGETHER)]
+    low, high = [], []
+    for axis, (starts, side) in enumerate(zip(workload.runs(), workload.shape, strict=True)):
+        first, last = np.sort(chance.integers(0, len(starts), (2, TOGETHER)), axis=0)
+        low.append(np.where(about[:, axis], starts[first], 0))
+        high.append(np.where(about[:, axis], np.append(starts, side)[last + 1], side))
+    return Workload(workload.shape, np.stack(low, 1), np.stack(high, 1))
 
 
 def gather(folder: Path, role: str, names: Sequence[str]) -> Errors:
@@ -126,24 +149,23 @@ def errors_on(database: PublicGrid, names: Sequence[str], place: int, draw: int)
             declared=(draw + place // 2) % DRAWS == 0,
         ),
     )
-    usual = asked(instance.counts.shape, draw + place // 16, chance), chance
-    coarse = usual
-    if (draw + place // 16) % 4 == PREFIXES:
-        few = np.random.default_rng([zlib.crc32(database.name.encode()), draw, 1])
-        shape = instance.counts.shape
-        coarse = (boxes(shape, FEW, few) if len(shape) == 1 else RangeQuestion("marginals").workload(shape)), few
+    shape = instance.counts.shape
+    usual = asked(shape, draw + place // 16, chance), chance
+    few = np.random.default_rng([zlib.crc32(database.name.encode()), draw, 1])
+    coarse = asked_coarsely(shape, draw + place, few), few
     known: dict[bool, tuple[Workload, Workload, Floats]] = {}
     for name in names:
         if (name in COARSE) not in known:
             workload, drawn = coarse if name in COARSE else usual
-            queries = judged(workload, drawn)
+            queries = judged(workload, drawn, together=name in COARSE)
             known[name in COARSE] = workload, queries, queries.answers(instance.counts)
         workload, queries, truth = known[name in COARSE]
         seed = zlib.crc32(f"{instance.key} {name} {get(name).version}".encode())
         estimate = get(name)(jostle.rehearse(instance.table, epsilon=epsilon, seed=seed), workload, epsilon=epsilon)
-        if isinstance(estimate, Estimate) and not estimate.linear:
+        if isinstance(estimate, Estimate) and not estimate.linear and not (name in COARSE and tells_all(workload)):
+            told = Told.of(workload).tells(queries) if name in COARSE else np.zeros(len(queries), dtype=np.bool_)
             yield {
-                "option": name,
+                "option": np.where(told, f"{name}{TOLD}", name),
                 "version": get(name).version,
                 "axes": len(estimate.shape),
                 "cells": estimate.cells.size,
@@ -190,9 +212,11 @@ def quantiles(ratios: Floats, groups: NDArray[Any]) -> tuple[float, ...]:
 
 
 def enough(share: NDArray[np.bool_], signal: NDArray[np.bool_], groups: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return which queries a factor is found from: those of a kind, or of its share, where few groups have such."""
-    kept = share & signal
-    return kept if len(np.unique(groups[kept])) >= FEWEST else share
+    """Return which queries a factor is found from: of a kind, of its share where few groups have such, or all."""
+    every = np.ones_like(share)
+    return next(
+        each for each in (share & signal, share, every) if each is every or len(np.unique(groups[each])) >= FEWEST
+    )
 
 
 def fitted(errors: Errors) -> Calibrated:
@@ -288,8 +312,10 @@ HEAD = f"""How often `estimate.interval(queries, level)` holds what is true, whe
 noise. Made by `python benchmarks/grid_intervals.py`: {DRAWS} draws from each public column or map, records
 times ε from {LEAST:g} to {MOST:,.0f}, ε from .03 to 1, 64 to 4,096 cells. A quarter is with the number of
 records declared and neighbours by replacing. They are asked for random ranges, single cells, one-sided ranges or
-{FEW} boxes; judged on {ASKED} of these and {BOXES} boxes of all sizes. Each group of databases counts the
-same. Kinds are of queries: up to 1/300 of the grid, up to 1/20, more; below and above records · ε = 10,000.
+{FEW} boxes; judged on {ASKED} of these and {BOXES} boxes of all sizes. `AskedCells` is asked for {LEAST_FEW} to
+{MOST_FEW} boxes or for marginals; what it was asked, and {TOGETHER} boxes put together of that, is *what is told*.
+Each group of databases counts the same.
+Kinds are of queries: up to 1/300 of the grid, up to 1/20, more; below and above records · ε = 10,000.
 Widths and errors are medians, in units of 1/ε (of 2/ε where records are replaced): the noise on a single
 count has deviation 1.4."""
 
@@ -314,7 +340,7 @@ def main() -> int:
         return 0
     learn = read(given.learn)
     if given.command == "ship":
-        fresh = {name: fitted(of_option(learn, name)) for name in OPTIONS if name in learn["option"]}
+        fresh = {name: fitted(of_option(learn, name)) for name in dict.fromkeys(learn["option"].tolist())}
         known = {**kept_errors().options, **fresh}
         write_errors(GridErrors(tuple(sorted(set(learn["group"].tolist()))), LEVELS, KINDS, known))
         return 0

@@ -3,8 +3,8 @@
     python benchmarks/ship_makers.py HISTORY.jsonl [HISTORY.jsonl ...]
 
 The histories are those that `jostle train classification --corpus DIRECTORY --history HISTORY.jsonl` and the same for
-ranges-1d, ranges-2d, publishing and selection leave, or added to. Of times, only the median is kept, and of failures,
-nothing.
+publishing and selection leave, or added to, and those that benchmarks/questions.py and table_questions.py leave. Of
+times, only the median is kept, and of failures, nothing.
 """
 
 from __future__ import annotations

@@ -98,9 +98,7 @@ def pretrained(
     name: Literal["selection", "selection-auc"], *, judged_by: str | None = None
 ) -> ChoiceMaker[SelectedFeatures]: ...
 @overload
-def pretrained(
-    name: Literal["ranges", "ranges-1d", "ranges-2d"], *, judged_by: str | None = None
-) -> ChoiceMaker[Estimate | SparseEstimate]: ...
+def pretrained(name: Literal["ranges"], *, judged_by: str | None = None) -> ChoiceMaker[Estimate | SparseEstimate]: ...
 @overload
 def pretrained(name: str, *, judged_by: str | None = None) -> ChoiceMaker: ...
 @called_as('jostle.pretrained("classification")')
@@ -108,10 +106,9 @@ def pretrained(name: str, *, judged_by: str | None = None) -> ChoiceMaker:
     """A maker that came with Jostle: "classification", "ranges", or what else a refusal lists.
 
     It chooses among the built-in Options as it learned from rehearsals on public databases, and is an Option itself.
-    "ranges" looks at what is asked, of tables of one to three columns; "ranges-1d" and "ranges-2d" learned from random
-    ranges alone. *judged_by* names the loss that
-    it is to do well by, of the task's: of models "error", which is what it means where nobody says, "balanced-error",
-    "log-loss" or "auc".
+    "ranges" looks at what is asked, of tables of one to three columns. *judged_by* names the loss that it is to do well
+    by, of the task's: of models "error", which is what it means where nobody says, "balanced-error", "log-loss" or
+    "auc".
 
     Args:
         name: of the maker.

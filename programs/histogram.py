@@ -7,12 +7,19 @@ It answers about a public example; the choice is learned on public grids, briefl
 from __future__ import annotations
 
 from fractions import Fraction
-from math import floor, sqrt
+from math import floor, log, sqrt
 from typing import Any
 
 import jostle
 from jostle.privacy.expressions import cells, deviation, occupied
 from jostle.public import gridCorpus
+
+
+@jostle.metafeature
+def scale(db: Any) -> float:
+    """Return the logarithm of the number of records."""
+    records = db.buy(cells())
+    return log(max(float(records), 1))
 
 
 @jostle.metafeature
@@ -41,7 +48,7 @@ def Flat(db: jostle.Probe, queries: Any, *, epsilon: Fraction) -> Any:  # noqa: 
 noisyHistChoice = jostle.quickly(  # noqa: N816 - the name in histogram.jst
     jostle.MkChoiceMaker(
         among=["DAWA", "MWEM", "AdaptiveGrid", Flat],
-        informed_by=[uniformity, sparsity, *jostle.free_facts("grid")],
+        informed_by=[scale, uniformity, sparsity, *jostle.free_facts("grid")],
         trained_on=gridCorpus,
         label="noisyHistChoice",
     )

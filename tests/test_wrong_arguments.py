@@ -332,7 +332,7 @@ def test_what_is_right_is_not_refused(name: str) -> None:
     call(name, {each: right(name, each) for each in given_always(name)})
 
 
-MAKERS = ["classification", "ranges", "ranges-1d", "publishing", "selection"]
+MAKERS = ["classification", "ranges", "publishing", "selection"]
 
 
 @pytest.mark.parametrize("name", [*(each.__name__ for each in jostle.options.built_in()), *MAKERS])

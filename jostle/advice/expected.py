@@ -264,7 +264,7 @@ def _worth(facts: _Facts, options: Sequence[str], known: Expectations, epsilon: 
 
 
 def _notes(facts: _Facts, schema: Schema, known: Expectations, budgets: Sequence[Fraction]) -> Iterable[str]:
-    yield f"{known.judge}: {ADVISED[known.maker].task.judge(known.judge).about}."
+    yield f"{known.judge}: {SHIPPED[known.maker].task.judge(known.judge).about}."
     yield (
         f"Four in five losses are expected in brackets, from rehearsals on {known.databases} public databases of "
         f"{known.groups} groups."
@@ -285,9 +285,8 @@ def _asked(what: str | Option | None, schema: Schema) -> tuple[list[str], str, l
     wanted = what if isinstance(what, str) and what in SHIPPED else None
     task = SHIPPED[wanted].task if wanted is not None else _task(what, schema)
     if task is not None:
-        # Advice on ranges is on random ones, by the number of axes, whichever maker is asked about.
-        name = _home(schema, task, None if wanted in task.also else wanted)
-        return [name, *ADVISED[name].among], name, []
+        name = _home(schema, task, wanted)
+        return [ADVISED[name].maker or name, *ADVISED[name].among], name, []
     if isinstance(what, str) and Path(what).suffix in {".jst", ".py"}:
         maker = load_maker(what)
         notes = [f"{maker.label} itself is expected to do about as the best of its Options does."]
@@ -312,10 +311,11 @@ def _home(schema: Schema, task: Task[Any], wanted: str | None = None) -> str:
     if not task.question.suits(schema):
         raise ChoiceError(f"this schema is not one for what {task.question.does}", fix=task.question.suited)
     if task not in {each.task for each in ADVISED.values()}:
+        told = dict.fromkeys(each.maker or name for name, each in ADVISED.items())
         raise ChoiceError(
             f"nothing is said beforehand of what {task.question.does}",
             why="no rehearsal of it came with Jostle that its losses could be held against",
-            fix=f"one of {', '.join(ADVISED)}; or jostle evaluate, on public databases like yours",
+            fix=f"one of {', '.join(told)}; or jostle evaluate, on public databases like yours",
         )
     makers = {name: each for name, each in ADVISED.items() if each.judge is None}
     name = next((name for name, maker in makers.items() if maker.task is task and maker.spans(schema)), None)
@@ -324,9 +324,7 @@ def _home(schema: Schema, task: Task[Any], wanted: str | None = None) -> str:
             f"nothing was rehearsed of the task {task.name!r} on {len(schema.names)} columns",
             fix=", or ".join(dict.fromkeys(each.task.question.suited for each in ADVISED.values())),
         )
-    if wanted is not None and not ADVISED[wanted].spans(schema):
-        raise ChoiceError(f"{wanted} is not for a schema of {len(schema.names)} columns", fix=name)
-    return name if wanted is None else wanted
+    return wanted if wanted is not None and wanted in ADVISED else name
 
 
 def _known(asked: Iterable[str], known: Expectations) -> tuple[list[str], list[str]]:

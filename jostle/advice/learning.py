@@ -21,10 +21,13 @@ from jostle.advice.bands import (
 )
 from jostle.choice.learning.cases import ARTIFICIAL, Cases, cases_of
 from jostle.choice.makers.maker import ChoiceMaker
-from jostle.choice.makers.shipped import ADVISED, rehearsals_of
+from jostle.choice.makers.shipped import ADVISED, rehearsals_for
 from jostle.corpora.corpus import BEGINNING
 from jostle.options import get
+from jostle.options.base import Option
+from jostle.options.ranges.base import GridOption
 from jostle.programs import shipped_choice
+from jostle.tasks.ranges.estimate import Workload
 
 Floats = NDArray[np.float64]
 LARGEST = "3"
@@ -70,7 +73,8 @@ class Lessons:
 @cache
 def lessons(name: str) -> Lessons:
     """What was rehearsed with the Options of the task of a maker that came with Jostle."""
-    shipped, history, maker = ADVISED[name], rehearsals_of(name), shipped_choice(name)
+    shipped = ADVISED[name]
+    history, maker = rehearsals_for(shipped.task, axes=shipped.axes, role=shipped.role), shipped.maker or name
     cases = cases_of(history, [get(each) for each in shipped.rehearsed], judge=shipped.judge)
     losses = {option: cases.losses[:, place] for place, option in enumerate(cases.options)}
     commonest = None
@@ -82,19 +86,24 @@ def lessons(name: str) -> Lessons:
             for each in by_key
         ]
         commonest = 1 - np.repeat(errors, len(cases.epsilons))
-    return Lessons(name, cases, {**losses, name: _of_maker(cases, maker)}, commonest)
+    return Lessons(name, cases, {**losses, maker: _of_maker(cases, shipped_choice(maker))}, commonest)
 
 
 def _of_maker(cases: Cases, maker: ChoiceMaker) -> Floats:
     """Losses of a maker in each case: those of what it would choose, with what is left after looking."""
     trained = maker.trained
-    places = [cases.options.index(option.name) for option in maker.among]
+    places = [cases.options.index(_rehearsed_as(option)) for option in maker.among]
     looked_at = trained.check(maker.among, maker.informed_by)
     seen = cases.inputs(looked_at, trained.share, draws=1)[0]
     chosen = np.array([places[trained.predict(each).order[0]] for each in seen])
     every = np.arange(len(cases))
     dearer = cases.spent(trained.share)[every, chosen] / np.maximum(cases.mean[every, chosen], 1e-12)
     return np.asarray(cases.losses[every, chosen] * dearer[:, None])
+
+
+def _rehearsed_as(option: Option) -> str:
+    """The name of the Option that one is where all random ranges are asked: those tell all cells apart."""
+    return option.errs_as(Workload.random_ranges((64,))).name if isinstance(option, GridOption) else option.name
 
 
 def expectations(name: str) -> Expectations:
@@ -108,7 +117,7 @@ def expectations(name: str) -> Expectations:
         scale=known.scale,
         judge=shipped.judge or shipped.task.rehearsal.judges[0].name,
         guess=shipped.guess,
-        maker=name,
+        maker=shipped.maker or name,
         cells=() if known.commonest is not None else tuple(sorted(cells)),
         least=float(reach.min()),
         most=float(reach.max()),

@@ -194,7 +194,7 @@ Program = Annotated[
     typer.Argument(
         help="A .jst or .py file with a maker or labelled choices, or a maker that came with Jostle: "
         '"classification", "classification-balanced-error", "classification-log-loss", "classification-auc", "ranges", '
-        '"ranges-1d", "ranges-2d", "publishing", "selection", "selection-auc".'
+        '"publishing", "selection", "selection-auc".'
     ),
 ]
 Entry = Annotated[str | None, typer.Option("--entry", help="The function or Option whose labelled choices are meant.")]

@@ -221,10 +221,10 @@ def test_something_else_than_an_option_is_not_chosen_among() -> None:
 
 def test_figure_1_2_reads_its_metafeatures_off_grids_of_one_and_two_axes() -> None:
     maker = load(PROGRAMS / "histogram.jst").makers["noisyHistChoice"]
-    assert [each.name for each in maker.informed_by[:2]] == ["uniformity", "sparsity"]
+    assert [each.name for each in maker.informed_by[:3]] == ["scale", "uniformity", "sparsity"]
     for counts in ([[0, 3], [2, 0]], [5, 0, 1, 0]):
         table = Table.from_grid(counts)
-        found = read_raw(maker.informed_by[1:2], table)
+        found = read_raw(maker.informed_by[2:3], table)
         assert list(found.values()) == [(2.0,)]
 
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         assert_type(jostle.options.get("FriedmanSchuster(depth=2)", task=CLASSIFICATION), Option[Model])
         assert_type(jostle.options.get(name)(db, epsilon=1), Any)
         assert_type(jostle.pretrained("classification"), ChoiceMaker[Model])
-        assert_type(jostle.pretrained("ranges-2d")(db, epsilon=1), Estimate | SparseEstimate)
+        assert_type(jostle.pretrained("ranges")(db, epsilon=1), Estimate | SparseEstimate)
         assert_type(jostle.pretrained("publishing")(db, epsilon=1), Published)
         assert_type(jostle.pretrained("selection")(db, epsilon=1), SelectedFeatures)
         assert_type(jostle.options.get("Peeling")(db, epsilon=1), SelectedFeatures)

@@ -101,7 +101,7 @@ def test_makers_and_functions_are_given_ranges_in_units_as_workloads_and_refuse_
         return Estimate(np.zeros(SHAPE))
 
     db = jostle.rehearse(of_rows((1.0, "north")), epsilon=2)
-    maker = jostle.pretrained("ranges-2d")
+    maker = jostle.pretrained("ranges")
     for option in (Asked, maker):
         with pytest.raises(OptionError, match="lies inside a bin"):
             option(db, {"income": (1, 2)}, epsilon=1)

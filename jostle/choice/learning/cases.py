@@ -112,6 +112,22 @@ class Cases:
         """Each case's epsilon."""
         return np.tile([float(Fraction(epsilon)) for epsilon in self.epsilons], len(self.instances))
 
+    @property
+    def records_epsilon(self) -> Floats:
+        """Each case's records, at least one, times epsilon."""
+        return np.repeat([max(1, instance.rows) for instance in self.instances], len(self.epsilons)) * self.budgets
+
+    @property
+    def cells(self) -> Floats:
+        """How many cells each case's table has, or classes, or whatever its task counts."""
+        counts = [self.task.question.counts(self.stall(instance).schema) for instance in self.instances]
+        return np.repeat(np.asarray(counts, dtype=np.float64), len(self.epsilons))
+
+    @property
+    def kinds(self) -> NDArray[np.str_]:
+        """The kind of question that each case asks; empty where nobody says."""
+        return _texts((instance.asks or "").partition(" ")[0] for instance in self.instances for _ in self.epsilons)
+
     def weights(self, kept: NDArray[np.bool_]) -> Floats:
         """The say of some cases: the same for every group, but less for what generators made."""
         weights = weights_of(self.groups[kept]) * np.where(self.artificial[kept], ARTIFICIAL, 1.0)

@@ -289,6 +289,79 @@ class NearestLearner(Learner):
 
 
 @frozen(eq=False)
+class FittedLines(Fitted):
+    """For each Option, and for the best loss, a line over what is seen."""
+
+    kind = "lines"
+    centre: Floats = field(converter=np.asarray)
+    width: Floats = field(converter=np.asarray)
+    slopes: Floats = field(converter=np.asarray)
+    """A row for each input, and first one for what is seen at the centre; a column per Option, and one for the best."""
+    spread: Floats = field(converter=np.asarray)
+
+    def check(self, options: int, inputs: int) -> None:
+        """Refuse lines of other Options or inputs."""
+        check_array(self.centre, inputs)
+        check_array(self.width, inputs)
+        check_array(self.slopes, inputs + 1, options + 1)
+        check_array(self.spread, options)
+        if (self.width < LEAST_WIDTH).any():
+            raise ChoiceError("a line was learned from what is never different")
+
+    def predict(self, inputs: Floats) -> tuple[Floats, Floats]:
+        """The lines' values; the spread is that of all cases."""
+        mean = self._at(inputs)[:, :-1]
+        return mean, np.broadcast_to(self.spread, mean.shape)
+
+    def best_loss(self, inputs: Floats) -> Floats:
+        """The last line's, as a loss."""
+        return losses_of(self._at(inputs)[:, -1])
+
+    def _at(self, inputs: Floats) -> Floats:
+        return _line_terms(inputs, self.centre, self.width) @ self.slopes
+
+    def facts(self) -> dict[str, Any]:
+        """The numbers."""
+        return {name: _digits(getattr(self, name).tolist()) for name in ("centre", "width", "slopes", "spread")}
+
+
+@frozen
+class LineLearner(Learner):
+    """Straight lines: little to learn, so what is learned holds for questions unlike those that were rehearsed."""
+
+    name: ClassVar[str] = "lines"
+    ridge: float = 0.01
+    """What slopes are kept small by, in units of the inputs' variance."""
+
+    def fit(self, example: Example, *, seed: int = 0) -> Fitted:  # noqa: ARG002 - nothing is random
+        """Least squares of log regrets."""
+        regrets, best = log_regret(example.losses, example.floor)
+        wanted = np.concatenate([regrets, best], axis=1)
+        centre, width = example.inputs.mean(axis=0), example.inputs.std(axis=0)
+        width = np.where(width >= LEAST_WIDTH, width, 1.0)  # of one number, but for rounding
+        terms = _line_terms(example.inputs, centre, width)
+        weighted = terms * (example.weights / example.weights.sum())[:, None]
+        slopes = np.linalg.solve(weighted.T @ terms + self.ridge * np.eye(terms.shape[1]), weighted.T @ wanted)
+        left = wanted - terms @ slopes
+        return FittedLines(centre, width, slopes, np.sqrt(np.average(left**2, axis=0, weights=example.weights))[:-1])
+
+
+FARTHEST = 2.0
+"""Standard deviations from the mean: what is farther out than this counts as this far, since nobody was there."""
+
+
+def _line_terms(inputs: Floats, centre: Floats, width: Floats) -> Floats:
+    """The terms of a line: one, and what is seen, in units of width from the centre."""
+    seen = np.clip((np.asarray(inputs) - centre) / width, -FARTHEST, FARTHEST)
+    return np.concatenate([np.ones((len(seen), 1)), seen], axis=1)
+
+
+def _digits(value: Any) -> Any:
+    """Lists of numbers, with four digits each."""
+    return [_digits(each) for each in value] if isinstance(value, list) else float(f"{value:.4g}")
+
+
+@frozen(eq=False)
 class FittedConstant(Fitted):
     """One Option everywhere: what is left when nothing that is seen helps."""
 
@@ -403,8 +476,8 @@ def prior_logs(priors: Sequence[Predict | None], names: Sequence[str], inputs: F
     return logs
 
 
-LEARNERS: tuple[Learner, ...] = (ForestLearner(), TreeLearner(), NearestLearner())
-"""Those that need nothing but examples. The first decides what to look at; the others are tried on that."""
+LEARNERS: tuple[Learner, ...] = (LineLearner(), ForestLearner(), TreeLearner(), NearestLearner())
+"""Those that need nothing but examples. The first, the simplest, says what to look at; others are tried on that."""
 
 
 def from_facts(
@@ -418,6 +491,8 @@ def from_facts(
             return FittedTree(structured(facts, Forest))
         case FittedNearest.kind:
             return structured(facts, FittedNearest)
+        case FittedLines.kind:
+            return structured(facts, FittedLines)
         case FittedConstant.kind:
             return structured(facts, FittedConstant)
         case FittedPrior.kind:

@@ -44,7 +44,7 @@ from jostle.visible import visible
 
 LOG = logging.getLogger(__name__)
 
-LEARNING = 3
+LEARNING = 4
 """Of the code that learns: raised when the same rehearsals come to make another maker."""
 
 Sources = Corpus | History | PublicDatabase | str | Path | Iterable[PublicDatabase]

@@ -21,7 +21,6 @@ from jostle.learned.files import shipped_folder
 from jostle.tables.schema import Schema
 from jostle.tasks import CLASSIFICATION, PUBLISHING, RANGES, SELECTION, Task
 from jostle.tasks.metafeature import Metafeature
-from jostle.tasks.ranges.task import ASKED
 
 
 class Learns(Protocol):
@@ -105,6 +104,8 @@ class Shipped:
     """Whether classes are predicted: losses are then shares, and the guess is the commonest class."""
     axes: tuple[int, ...] = ()
     """For grids, the numbers of axes it is for."""
+    maker: str = ""
+    """Whose losses are told with those of its Options, if it is not of that name itself."""
     judge: str | None = None
     """What it is to do well by, of the task's judges; None for the task's own."""
     looks: bool = True
@@ -193,18 +194,10 @@ ASKED_GRIDS = (
     "GreedyH",
 )
 """Those that are rehearsed on questions of all kinds and sizes: fast enough on many cells."""
-ASKED_AMONG = (
-    "AskedCells",
-    "AskedCells(tree=refined)",
-    "GreedyH",
-    "AdaptiveGrid",
-    "HierarchicalB",
-    "UniformGrid",
-)
-"""Those that are best somewhere among such questions."""
-
-LOOKED_AT = ("axes", "log_cells", *(fact.name for fact in ASKED), "log_records_epsilon", "log_epsilon_per_cell")
-"""By a maker for such questions: how unevenly records lie was bought as well, and gained nothing on groups left out."""
+ASKED_AMONG = ("AskedCells", "AskedCells(tree=refined)")
+"""Those that are good on questions unlike those that were rehearsed; each more does harm there."""
+LOOKED_AT = ("log_volume", "log_told", "log_parts", "log_records_epsilon")
+"""By a maker for such questions: what a query is of noise and of records, whatever the domain and the kind."""
 
 RIGHT = ("PooledTree", "Mohammed(depth=2)", "Mohammed(depth=1)", "Mohammed(depth=5, utility=Gini)", "Majority")
 """To predict as many rows right as can be; few Options, and different ones: each more gives learners noise to fit."""
@@ -214,7 +207,6 @@ SURE = ("PooledTree", "Majority", "PooledBayes", "MarginalRegression")
 """To give the true classes large chances."""
 RANKING = ("MarginalRegression", "Mohammed(depth=1)", "Mohammed(depth=2)", "BayesTree", "PooledBayes", "PooledTree")
 """To rank rows by how likely a class is."""
-LINES = ("ShrunkTree", "RefinedTree", "DAWA", "GreedyH", "HierarchicalB", "UniformGrid", "MWEM")
 SELECTING = (
     "FirstFeatures(top=0)",
     "FirstFeatures",
@@ -234,9 +226,7 @@ SELECTORS = (
     "ClusterSelection(training=0.9)",
 )
 PUBLISHERS = ("PrivPfC", "PrivBayes", "ProjectedHistogram")
-MAPS = ("RefinedTree", "ShrunkTree", "AdaptiveGrid", "MWEM", "UniformGrid", "GreedyH")
 
-ABOUT_QUESTIONS = frozenset(fact.name for fact in ASKED)
 ONE_COLUMN = frozenset({"best_rule", "mean_rule"})
 """How well a single column predicts: each takes a look of its own beside class counts, which most Options buy."""
 
@@ -252,8 +242,6 @@ SHIPPED = {
             ("-auc", RANKING, "Majority"),
         )
     },
-    "ranges-1d": Shipped(RANGES, LINES, GRIDS, "Uniform", axes=(1,), besides=ABOUT_QUESTIONS),
-    "ranges-2d": Shipped(RANGES, MAPS, GRIDS, "Uniform", axes=(2,), besides=ABOUT_QUESTIONS),
     "ranges": Shipped(
         RANGES,
         ASKED_AMONG,
@@ -266,8 +254,17 @@ SHIPPED = {
     "selection": Shipped(SELECTION, SELECTING, SELECTORS),
     "selection-auc": Shipped(SELECTION, SELECTED_TO_RANK, SELECTORS, judge="auc", looks=False),
 }
-ADVISED = {name: shipped for name, shipped in SHIPPED.items() if shipped.guess}
-"""Those whose losses are told beforehand (`jostle advise`): how far they are from a guess is part of that."""
+LINES = ("ShrunkTree", "RefinedTree", "DAWA", "GreedyH", "HierarchicalB", "UniformGrid", "MWEM")
+MAPS = ("RefinedTree", "ShrunkTree", "AdaptiveGrid", "MWEM", "UniformGrid", "GreedyH")
+ADVISED = {
+    **{name: shipped for name, shipped in SHIPPED.items() if shipped.guess},
+    "ranges-1d": Shipped(RANGES, LINES, GRIDS, "Uniform", axes=(1,), maker="ranges"),
+    "ranges-2d": Shipped(RANGES, MAPS, GRIDS, "Uniform", axes=(2,), maker="ranges"),
+}
+"""Those whose losses are told beforehand (`jostle advise`): how far they are from a guess is part of that.
+
+Of ranges it is told by the number of axes, of random ranges.
+"""
 
 
 @lru_cache(maxsize=4)

@@ -8,7 +8,7 @@ single best Option, the single best Option it is.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 
@@ -148,21 +148,40 @@ class Foreseen:
 
 def foresee(cases: Cases, way: Way, *, folds: int = FOLDS, draws: int = DRAWS, exact: bool = False) -> Foreseen:
     """The losses that a way expects of groups of databases left out of its training, in turn."""
-    parts = list(split_groups(cases.groups, folds))
-    if len(parts) < 2:
-        raise ChoiceError("there is one group of databases, and none to be left out", fix="train on more databases")
+    parts = list(unlike(cases, folds))
     spent, whole = cases.spent(way.share, way.metafeatures), cases.spent(Fraction(0))
     inputs = _inputs(cases, way, draws, exact=exact)
     expected = np.zeros((len(inputs), *spent.shape))
     single = np.zeros(len(cases), dtype=np.int64)
-    for left_out in parts:
+    for kept, left_out in parts:
         tick()
-        kept = ~left_out
         fitted = _fit(inputs[:, kept], spent[kept], cases, way, kept)
         for place, draw in enumerate(inputs[:, left_out]):
             expected[place, left_out] = fitted.predict(draw)[0]
         single[left_out] = single_best(whole[kept], cases.weights(kept), cases.floor)
     return Foreseen(expected, single, spent, whole)
+
+
+def unlike(cases: Cases, folds: int) -> Iterator[tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
+    """Yield what is learned from and what that is tried on, each case once: groups of databases that are left out.
+
+    Where questions of several kinds are asked, a kind is left out with them, and every other decade of records times
+    epsilon and of cells: users ask what nobody rehearsed.
+    """
+    kinds = cases.kinds
+    several = len(set(kinds.tolist())) > 1
+    parts = list(split_groups(cases.groups, GLANCED_FOLDS if several else folds))
+    if len(parts) < 2:
+        raise ChoiceError("there is one group of databases, and none to be left out", fix="train on more databases")
+    if not several:
+        yield from ((~left_out, left_out) for left_out in parts)
+        return
+    decades, bands = (np.floor(np.log10(each)) % 2 for each in (cases.records_epsilon, cases.cells))
+    for left_out, kind, decade, band in product(parts, *map(np.unique, (kinds, decades, bands))):
+        tried = left_out & (kinds == kind) & (decades == decade) & (bands == band)
+        kept = ~left_out & (kinds != kind) & (decades != decade) & (bands != band)
+        if tried.any():
+            yield (kept if kept.any() else ~left_out), tried
 
 
 def judge(cases: Cases, way: Way, *, folds: int = FOLDS, draws: int = DRAWS, exact: bool = False) -> Judged:

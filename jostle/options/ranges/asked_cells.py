@@ -15,7 +15,7 @@ among them; Li, Hay, Miklau, Wang, PVLDB 7(5), 2014, for reducing the domain by 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import ClassVar, Literal
 
@@ -33,6 +33,7 @@ from jostle.parameters import choice
 from jostle.privacy.events import Allotment, Event
 from jostle.privacy.probe import Probe
 from jostle.tables.schema import Schema, may_be_blank
+from jostle.tasks.ranges.boxes import Boxes
 from jostle.tasks.ranges.estimate import Estimate, Workload
 from jostle.tasks.ranges.task import grid_shape
 
@@ -126,6 +127,30 @@ def facets_of(workload: Workload, *, apart: bool = True) -> tuple[list[Facet], t
     return facets, exact_shares(ways[best])
 
 
+@frozen(eq=False)
+class Told:
+    """What queries tell apart, for others that are asked of the same answer."""
+
+    axes: AskedAxes
+    runs: Sequence[NDArray[np.int64]]
+    """Per axis, where the runs of cells begin that no query cuts."""
+
+    @classmethod
+    def of(cls, workload: Workload) -> Told:
+        """What a workload tells apart."""
+        return cls(AskedAxes.of(workload), workload.runs())
+
+    def tells(self, queries: Boxes) -> NDArray[np.bool_]:
+        """The queries that are about axes which were asked for together, and cut none of the runs."""
+        cut = (queries.low > 0) | (queries.high < np.array(queries.shape))
+        sets = self.axes.cut.any(axis=0)[None] if self.axes.is_one else self.axes.cut
+        known = (cut[:, None, :] <= sets[None]).all(axis=2).any(axis=1)
+        for axis, (starts, side) in enumerate(zip(self.runs, queries.shape, strict=True)):
+            ends = np.append(starts, side)
+            known &= np.isin(queries.low[:, axis], ends) & np.isin(queries.high[:, axis], ends)
+        return np.asarray(known)
+
+
 def tells_all(workload: Workload) -> bool:
     """Whether queries tell all cells apart, more or less: then `AskedCells` is the Option that it counts by."""
     cells = math.prod(workload.shape)
@@ -208,6 +233,10 @@ class AskedCells(GridOption):
         if workload is None or not tells_all(workload):
             return self
         return RefinedTree() if self.tree == "refined" else ShrunkTree()
+
+    def telling(self, workload: Workload | None) -> Callable[[Boxes], NDArray[np.bool_]] | None:
+        """The queries that are put together of what it counts."""
+        return None if workload is None else Told.of(workload).tells
 
     def _counted(self, db: Probe, facet: Facet, epsilon: Fraction) -> Estimate:
         if self.tree == "refined":

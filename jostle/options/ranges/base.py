@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -37,7 +37,7 @@ from jostle.privacy.probe import Probe
 from jostle.tables.kernels import Counts
 from jostle.tables.regions import Regions, rows_with
 from jostle.tables.schema import Schema, declared_rows
-from jostle.tasks.ranges.boxes import Asked
+from jostle.tasks.ranges.boxes import Asked, Boxes
 from jostle.tasks.ranges.estimate import Estimate, SparseEstimate, Workload
 from jostle.tasks.ranges.task import RANGES, grid_shape
 
@@ -75,11 +75,15 @@ class GridOption(Option[Estimate | SparseEstimate]):
         # Where records are replaced, one changes two counts, so noise is as for half as much.
         scale = spent if schema.neighbours == "add_remove" else spent / 2
         tried = self.errs_as(wanted)
-        return evolve(found, bars=KeptBars(tried.name, tried.version, float(scale)))
+        return evolve(found, bars=KeptBars(tried.name, tried.version, float(scale), tried.telling(wanted)))
 
     def errs_as(self, workload: Workload | None) -> GridOption:  # noqa: ARG002 - most are what they are
         """The Option whose errors, as they are known from trying, this one's are."""
         return self
+
+    def telling(self, workload: Workload | None) -> Callable[[Boxes], NDArray[np.bool_]] | None:  # noqa: ARG002 - as above
+        """Which queries it is off by less on than on others, since they were asked; None if it is all one to it."""
+        return None
 
     looks_at_workload: bool = False
     """Whether what it asks depends on the workload."""

@@ -8,6 +8,7 @@ what is asked, which are free.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from math import prod
@@ -183,6 +184,10 @@ class WorkloadFacts:
     """The share of sides, of those that are not whole, that start or end with their axis."""
     whole: float
     """The share of sides that are whole axes."""
+    log_told: float
+    """The mean logarithm of how many parts all queries tell apart of the axes that a query does not hold whole."""
+    log_parts: float
+    """The mean logarithm of how many of them a query is put together of, as a tree that halves them would."""
 
 
 def facts_of(workload: Boxes) -> WorkloadFacts:
@@ -195,6 +200,7 @@ def facts_of(workload: Boxes) -> WorkloadFacts:
 
 def _worked_out(workload: Boxes) -> WorkloadFacts:
     some = workload.sample(MOST_LOOKED_AT)
+    told, parts = _parts(workload.runs(), some)
     lengths = (some.high - some.low).astype(np.float64)
     shares = lengths / np.array(some.shape)
     whole = shares == 1
@@ -206,7 +212,25 @@ def _worked_out(workload: Boxes) -> WorkloadFacts:
         cells=float((lengths == 1).all(axis=1).mean()),
         edges=float(at_edge.sum() / max(1, (~whole).sum())),
         whole=float(whole.mean()),
+        log_told=told,
+        log_parts=parts,
     )
+
+
+def _parts(runs: Sequence[NDArray[np.int64]], some: Boxes) -> tuple[float, float]:
+    """Of some queries, the mean logarithms of the parts told apart, and of those that a query is put together of.
+
+    The parts of an axis are its runs of cells that no query cuts. Along it a query is put together of its own, or of
+    all but the others, or of two nodes of each level of the tree of halvings.
+    """
+    told, parts = np.zeros(len(some)), np.zeros(len(some))
+    for axis, starts in enumerate(runs):
+        first, last = (np.searchsorted(starts, ends[:, axis]) for ends in (some.low, some.high))
+        own, all_ = last - first, len(starts)
+        told += np.where(own < all_, math.log10(all_), 0.0)
+        others = np.where(own < all_, np.minimum(own, all_ - own), 1)
+        parts += np.log10(np.minimum(others, max(1.0, 2 * math.log2(all_))))
+    return float(told.mean()), float(parts.mean())
 
 
 _facts: WeakKeyDictionary[Boxes, WorkloadFacts] = WeakKeyDictionary()

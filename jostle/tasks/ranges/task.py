@@ -225,7 +225,28 @@ def whole_axes(db: View) -> float:
     return asked_facts(db).whole
 
 
-ASKED: tuple[Metafeature, ...] = (log_queries, log_volume, log_length, single_cells, from_edges, whole_axes)
+@metafeature(low="ranges tell few parts apart", high="ranges tell many parts apart")
+def log_told(db: View) -> float:
+    """The mean logarithm of how many parts all queries tell apart of the axes that a query does not hold whole."""
+    return asked_facts(db).log_told
+
+
+@metafeature(low="a range is a few parts", high="a range is many parts")
+def log_parts(db: View) -> float:
+    """The mean logarithm of how many of these parts a query is put together of, as a tree that halves them would."""
+    return asked_facts(db).log_parts
+
+
+ASKED: tuple[Metafeature, ...] = (
+    log_queries,
+    log_volume,
+    log_length,
+    single_cells,
+    from_edges,
+    whole_axes,
+    log_told,
+    log_parts,
+)
 """About the question, and free."""
 PUBLIC: tuple[Metafeature, ...] = (log_epsilon, axes, log_cells, *ASKED)
 """Free."""

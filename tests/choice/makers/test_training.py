@@ -17,6 +17,7 @@ from jostle.choice.learning.learners import ForestLearner, TreeLearner
 from jostle.choice.learning.regret import split_groups
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.making import Training
+from jostle.choice.makers.shipped import SHIPPED, rehearsals_of
 from jostle.choice.makers.trained import Trained, trained_on
 from jostle.choice.makers.training import (
     SINGLE_BEST,
@@ -27,9 +28,11 @@ from jostle.choice.makers.training import (
     judge_all,
     most_careful,
     nested,
+    unlike,
 )
 from jostle.errors import ChoiceError, Source
 from jostle.lang.program import load_source
+from jostle.options import get
 from jostle.options.base import Option
 from jostle.tasks import Judge
 from jostle.tasks.metafeature import Metafeature
@@ -159,6 +162,20 @@ def test_groups_are_on_one_side_of_every_split() -> None:
         assert not set(groups[left_out]) & set(groups[~left_out])
     assert [fold.tolist() for fold in split_groups(groups, 3)] == [fold.tolist() for fold in folds]
     assert len(list(split_groups(groups[:3], 10))) == 3, "no more folds than groups"
+
+
+def test_where_several_kinds_of_questions_are_asked_ways_are_tried_on_kinds_and_sizes_left_out() -> None:
+    cases = cases_of(rehearsals_of("ranges"), [get(name) for name in SHIPPED["ranges"].among])
+    times = np.zeros(len(cases))
+    for kept, tried in unlike(cases, 10):
+        times += tried
+        for facts in (
+            cases.groups,
+            cases.kinds,
+            *(np.floor(np.log10(each)) for each in (cases.records_epsilon, cases.cells)),
+        ):
+            assert not set(facts[kept].tolist()) & set(facts[tried].tolist())
+    assert (times == 1).all()
 
 
 def test_nobody_is_judged_by_what_they_were_learned_from() -> None:
