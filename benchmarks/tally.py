@@ -345,7 +345,8 @@ def options_section() -> str:
 {ATTRIBUTES} attributes in memory, by turns of 16 bins and of 8 values, and a label of 2. The bare pass is the loop
 above: class counts of each attribute once. Seconds of the processors are held against its. A fresh
 process each time has loaded what it needs. Medians of {OPTION_TURNS}, with the least and the most. PrivPfC
-counts 10,000 grids of these attributes. PrivBayes counts 300 sets of them for most of its 14 picks.
+counts 10,000 grids of these attributes. PrivBayes counts 300 sets of them for most of its 14 picks,
+which makes 2,453 grids of all rows: at 1.2 ns for each row that `np.add.at` adds, 9 s of its 12.7.
 
 The number of these rows takes {many:.2f} ms with its noise, and of 5,000 rows {few:.2f} ms.
 """

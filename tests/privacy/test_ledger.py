@@ -339,6 +339,25 @@ def test_an_unknown_event_is_refused_before_anything_is_paid() -> None:
     assert ledger.spent == 0
 
 
+def test_a_ledger_that_keeps_few_charges_counts_all_of_them() -> None:
+    ledger = Ledger(Fraction(2), "add_remove", lines=3)
+    first = ledger.enter(Laplace("1/10"), "first")
+    for place in range(5):
+        ledger.charge(Laplace("1/10"), f"count {place}")
+    assert [each.site for each in ledger.charges] == ["count 2", "count 3", "count 4"]
+    assert ledger.spent == Fraction(6, 10)
+    last = ledger.enter(Laplace("1/10"), "last")
+    assert ledger.extend(last, Laplace("1/2"), "finer").epsilon == Fraction(1, 2)
+    assert ledger.charges[-1].epsilon == Fraction(1, 2)
+    with pytest.raises(BudgetError, match="long ago"):
+        ledger.extend(first, Laplace("1/2"), "finer")
+    part = ledger.split(2)[0]
+    for place in range(5):
+        part.charge(Laplace("1/100"), f"in a part {place}")
+    assert len(part.charges) == 3
+    assert ledger.spent == Fraction(11, 10) + Fraction(5, 100)
+
+
 def test_nothing_is_given_back() -> None:
     ledger = Ledger(Fraction(1), "add_remove")
     ledger.charge(Laplace(1), "all")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 import pickle
 from collections import Counter
 from collections.abc import Iterator
@@ -24,7 +25,18 @@ from scipy import stats
 from jostle.errors import NoiseError
 from jostle.privacy import noise as module
 from jostle.privacy import reals
-from jostle.privacy.noise import Bounds, Inversion, Noise, SeededBits, SystemBits, Words, discrete_laplace, geometric
+from jostle.privacy.noise import (
+    PIECE,
+    Bounds,
+    Inversion,
+    Noise,
+    PieceOfBits,
+    SeededBits,
+    SystemBits,
+    Words,
+    discrete_laplace,
+    geometric,
+)
 from jostle.privacy.reals import Chance, Enclosure, Exponential, Miss, Ratio, RationalChance, Tail, enclose_exponential
 
 LARGEST = 2**63 - 1
@@ -249,9 +261,9 @@ def test_the_seed_is_all_a_source_shows() -> None:
 
 
 @pytest.mark.representative("source")
-@pytest.mark.parametrize("source", [SeededBits(24), SystemBits()], ids=["seeded", "system"])
+@pytest.mark.parametrize("source", [SeededBits(24), SystemBits(), PieceOfBits()], ids=["seeded", "system", "piece"])
 @pytest.mark.parametrize("bits", [1, 7, 8, 9, 16, 17, 31, 32, 33, 48, 63, 64])
-def test_words_have_their_bits(source: SeededBits | SystemBits, bits: int) -> None:
+def test_words_have_their_bits(source: SeededBits | SystemBits | PieceOfBits, bits: int) -> None:
     """Every bit of a word is 1 in half of them; a false alarm once in 10**12 times, for the system's are not seeded."""
     words = source.words(10**4, bits)
     assert words.itemsize * 8 == next(width for width in (8, 16, 32, 64) if width >= bits)
@@ -260,6 +272,25 @@ def test_words_have_their_bits(source: SeededBits | SystemBits, bits: int) -> No
         ones = int(np.count_nonzero(words >> words.dtype.type(bit) & words.dtype.type(1)))
         assert abs(ones - 5000) < 7.3 * 50
     assert len(source.words(0, bits)) == 0
+
+
+def test_a_piece_gives_each_byte_of_the_system_s_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is asked for at once, what is read is what the system gave, in order, and nothing of it twice."""
+    drawn = bytearray()
+
+    def numbered(count: int) -> bytes:
+        first = len(drawn) // 4
+        drawn.extend(np.arange(first, first + -(-count // 4), dtype="<u4").tobytes()[:count])
+        return bytes(drawn[-count:])
+
+    monkeypatch.setattr(os, "urandom", numbered)
+    source, read = Noise().of_a_release().source, b""
+    for count in (1, 3, PIECE // 8, 1, PIECE, 5, 2 * PIECE, 2):
+        read += source.words(count, 64).tobytes()
+    assert read == bytes(drawn[: len(read)])
+    assert len(drawn) - len(read) < PIECE
+    seeds = Noise(SeededBits(3))
+    assert seeds.of_a_release() is seeds
 
 
 def test_threads_that_make_the_same_tables_at_once_draw_the_same() -> None:
