@@ -98,6 +98,16 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    """Return what runs a command in this process, in a folder with private rows."""
+    from run_here import ran, write_rows  # noqa: PLC0415 - as above
+
+    write_rows(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return lambda *words: ran(monkeypatch, capsys, *words)
+
+
+@pytest.fixture
 def cluster() -> Iterator[str]:
     """Address of a Dask cluster in this process."""
     distributed = pytest.importorskip("distributed")

@@ -49,8 +49,8 @@ SCHEMA = jostle.Schema(
 )
 ASKED = "1/1000000"
 HEAD = (
-    "| rows | analysts | padding | long questions beside | answers a second | processor time each | median wait | 95% "
-    "| 99% |"
+    "| rows | analysts | padding | long questions beside | answers a second | processor time each | switches each "
+    "| median wait | 95% | 99% |"
 )
 KERNELS = (Counts.of(), Counts.of("region"), Counts.of("age"), Counts.of("region", "age"))
 PORT = 8799
@@ -68,6 +68,8 @@ class Figures:
     a_second: float
     worked: float
     """Seconds of processor time of the server, for each answer."""
+    switches: float
+    """How often one of its threads waited for something, for each answer."""
     waits: tuple[float, ...]
     """Of every request, in seconds."""
 
@@ -178,20 +180,27 @@ def measured(rows: int, analysts: int, seconds: float, padding: float, *, long: 
             jostle.connect(url, token=tokens[0]).count("1/1000")  # rows are read, once
             for each in tokens[analysts:] if long else ():
                 threading.Thread(target=selecting, args=(url, each), daemon=True).start()
-            before = worked(process.pid)
+            before, switched = worked(process.pid), switches(process.pid)
             waits = asyncio.run(asked(url, tokens[:analysts], seconds))
             each_took = (worked(process.pid) - before) / len(waits)
+            each_waited = (switches(process.pid) - switched) / len(waits)
         finally:
             process.kill()
             process.wait()
             office.close()
-    return Figures(rows, analysts, padding, long, len(waits) / seconds, each_took, tuple(waits))
+    return Figures(rows, analysts, padding, long, len(waits) / seconds, each_took, each_waited, tuple(waits))
 
 
 def worked(process: int) -> float:
     """Return the processor time that a process has had, in seconds."""
     user, system = Path(f"/proc/{process}/stat").read_text("utf-8").rpartition(")")[2].split()[11:13]
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
+def switches(process: int) -> int:
+    """Return how often threads of a process let the processor go, of themselves or not."""
+    lines = [each.read_text("utf-8") for each in Path(f"/proc/{process}/task").glob("*/status")]
+    return sum(int(line.split()[1]) for text in lines for line in text.splitlines() if "ctxt_switches" in line)
 
 
 def wait(url: str, process: subprocess.Popen[bytes]) -> None:
@@ -219,14 +228,14 @@ def page(all_figures: Sequence[Figures]) -> str:
         "1,000 answers a second, of which 95% take at most 0.5 s, were aimed at.",
         "",
         HEAD,
-        "|---:|---:|---:|---|---:|---:|---:|---:|---:|",
+        "|---:|---:|---:|---|---:|---:|---:|---:|---:|---:|",
     ]
     for each in all_figures:
         waits = " | ".join(f"{each.at(share):.3f} s" for share in (0.5, 0.95, 0.99))
         beside = "4 private selections" if each.long else "none"
         lines.append(
             f"| {each.rows:,} | {each.analysts} | {each.padding} s | {beside} | {each.a_second:,.0f} "
-            f"| {each.worked * 1000:.2f} ms | {waits} |"
+            f"| {each.worked * 1000:.2f} ms | {each.switches:.0f} | {waits} |"
         )
     return "\n".join(lines) + "\n"
 

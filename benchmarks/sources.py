@@ -1,6 +1,6 @@
 """Memory of reading a Parquet file through any library, and time of counting in PostgreSQL.
 
-    python benchmarks/sources.py [--rows 10000000] [--only memory|postgres|engines|large]
+    python benchmarks/sources.py [--rows 10000000] [--only memory|postgres|engines|large|options]
 
 The file has 6 million rows of 13 columns, 107 MB, in row groups of 2**20 rows; what each way peaks at is measured in a
 process of its own. In PostgreSQL, started here, a histogram of two columns is timed beside the bare GROUP BY that
@@ -27,7 +27,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pa_parquet
+from attrs import evolve
 
+from jostle.options import names
 from jostle.tables import Categorical, Counts, Numeric, Schema, Table
 
 ROOT = Path(__file__).parent.parent
@@ -35,7 +37,7 @@ sys.path.append(str(ROOT / "tests" / "tables"))
 PAGE = ROOT / "docs" / "benchmarks" / "sources.md"
 FILE_ROWS = 6_000_000
 REQUIRED_MEGABYTES, REQUIRED_RATIO = 500, 1.5
-REPEATS = 5
+REPEATS, LONGEST = 5, 3600
 WARDS = ["north", "south", "east", "west"]
 SCHEMA = Schema(
     {
@@ -89,7 +91,7 @@ def made_up(rows: int) -> pa.Table:
 def _printed(words: list[str]) -> dict[str, float]:
     """Return what a process of its own prints at last."""
     done = subprocess.run(
-        words, cwd=Path(__file__).parent, capture_output=True, text=True, check=True, timeout=3600,
+        words, cwd=Path(__file__).parent, capture_output=True, text=True, check=True, timeout=LONGEST,
         env={**os.environ, "PYSPARK_PYTHON": sys.executable},
     )  # fmt: skip
     found: dict[str, float] = json.loads(re.findall(r"\{.*\}", done.stdout)[-1])  # DuckDB draws a bar
@@ -116,6 +118,45 @@ LARGE_WAYS = {
     "kept as codes": "Table.read(path, SCHEMA)",
     "read anew for each question": "Table.read(path, SCHEMA, stream=True)",
 }
+LABELLED = evolve(SCHEMA, label="ward")
+TASKS = ("classification", "publishing")
+STREAMED_BY = """
+import json, re, sys, time, warnings
+from pathlib import Path
+warnings.simplefilter("ignore")
+import jostle
+from jostle.options import get
+from sources import LABELLED, Table
+def peak(): return int(re.search(r"VmHWM:\\s*(\\d+)", Path("/proc/self/status").read_text())[1]) / 1024
+path, name = sys.argv[1:]
+db = jostle.rehearse(Table.read(path, LABELLED, stream=True))
+busy = time.process_time()
+try:
+    get(name)(db, epsilon=4)
+    print(json.dumps({"peak": peak(), "busy": time.process_time() - busy}))
+except jostle.OptionError as refusal:
+    print(json.dumps({"refused": refusal.title}))
+"""
+
+
+def streamed_by_options(rows: int, only: list[str]) -> tuple[float, dict[str, dict[str, Any]]]:
+    """Return the gigabytes of a file, and what each Option needs that asks for its rows again and again."""
+    found: dict[str, dict[str, Any]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.parquet"
+        part = made_up(rows // 8)
+        with pa_parquet.ParquetWriter(path, part.schema, use_dictionary=False, compression="none") as writer:
+            for _ in range(8):
+                writer.write_table(part)
+        for name in only or [name for task in TASKS for name in names(task)]:
+            try:
+                found[name] = _printed([sys.executable, "-c", STREAMED_BY, str(path), name])
+            except subprocess.TimeoutExpired:
+                found[name] = {"refused": f"not done in {LONGEST} s"}
+            print(name, found[name], flush=True)
+        return path.stat().st_size / 1e9, found
+
+
 LARGE_SHOWN = ("peak", "opened", "asked", "busy")
 LARGE = """
 import json, re, sys, time
@@ -247,7 +288,8 @@ def main() -> int:
     """Measure, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=10_000_000)
-    parser.add_argument("--only", choices=["memory", "postgres", "engines", "large"])
+    parser.add_argument("--only", choices=["memory", "postgres", "engines", "large", "options"])
+    parser.add_argument("--option", action="append", default=[], help="of those that are streamed, these alone")
     given = parser.parse_args()
     page, failed = PAGE.read_text() if PAGE.exists() else "# Reading rows\n\nMade by `benchmarks/sources.py`.\n", False
     if given.only in {None, "memory"}:
@@ -301,6 +343,23 @@ def main() -> int:
             lines.append(f"| {way} | {' | '.join(f'{took[what]:.0f}' for what in LARGE_SHOWN)} |")
         page = replaced(page, f"## A Parquet file of {size:.1f} GB", lines)
         failed |= any(each["peak"] > REQUIRED_LARGE for each in ways.values())
+    if given.only == "options":
+        size, options = streamed_by_options(given.rows, given.option)
+        lines = [
+            f"{given.rows:,} rows, read anew for each question; epsilon 4. At most {REQUIRED_LARGE:,} MB are to be used:",
+            "peak of the whole process, with what it imports. *Busy* are the processors, of all threads together.",
+            "",
+            "| Option | MB | busy, s |",
+            "|---|---:|---:|",
+            *(
+                f"| {name} | {each['refused']} | |"
+                if "refused" in each
+                else f"| {name} | {each['peak']:.0f} | {each['busy']:.0f} |"
+                for name, each in options.items()
+            ),
+        ]
+        page = replaced(page, f"## Options on a Parquet file of {size:.1f} GB", lines)
+        failed |= any(each.get("peak", 0) > REQUIRED_LARGE for each in options.values())
     PAGE.write_text(page)
     return int(failed)
 

@@ -64,13 +64,6 @@ def test_a_place_over_several_lines_is_marked_in_the_first() -> None:
     assert shown[3:5] == ["1 | f(1,", "  | ^^^^"]
 
 
-def test_a_program_cannot_steer_the_terminal() -> None:
-    source = Source("x\x1b[2J", "a \x1b[31m\u202e = 1")
-    shown = render(source, [Diagnostic("J001", "`\x1b` means nothing", Span(1, 3, 1, 4), "w", "f")])
-    assert "\x1b" not in shown
-    assert "\u202e" not in shown
-
-
 def test_colour_only_when_asked_for() -> None:
     assert "\x1b" not in render(SOURCE, [MISTAKE])
     assert "\x1b[1;31merror[J201]" in render(SOURCE, [MISTAKE], colour=True)

@@ -89,7 +89,7 @@ def _check(file: Path, schema: Schema | None, *, as_json: bool) -> dict[str, Any
 
 
 def _say(checked: Checked, schema: Schema | None) -> None:
-    from jostle.lang.entries import runs_something
+    from jostle.lang.roots import runs_something
 
     source = checked.source
     if checked.diagnostics:

@@ -7,8 +7,6 @@ from fractions import Fraction
 
 from attrs import define, field, frozen
 
-__all__ = ["NONE", "TWO_DATABASES", "UNBOUNDED", "Amount", "PartedAccount"]
-
 ZERO = Fraction(0)
 MOST_DIGITS = 6
 """Of a number in words, above and below the line."""

@@ -25,8 +25,6 @@ from jostle.lang import nodes
 from jostle.lang.builtins import BUILTINS, KEEPING
 from jostle.lang.scopes import target_names
 
-__all__ = ["Once", "once_in"]
-
 MANY = 2
 LIGHT = (
     nodes.BinaryOperation,
@@ -40,7 +38,6 @@ LIGHT = (
     nodes.Noised,
 )
 """Expressions that hand on none of the values they are made of: of a table, they give something else."""
-Comprehension = nodes.ListComprehension | nodes.SetComprehension | nodes.DictComprehension
 
 
 @frozen
@@ -61,10 +58,11 @@ def once_in(definition: nodes.FunctionDefinition, parameters: Collection[str], o
     return Once(frozenset(names), frozenset(id(part) for name in names for part in counts[name].parts))
 
 
-def _named(node: nodes.Node) -> Iterator[nodes.Name | nodes.ParameterNode]:
+def _named(node: nodes.Node) -> Iterator[nodes.Name | nodes.ParameterNode | nodes.FunctionDefinition]:
     """Yield what gets a name in a node itself."""
     if isinstance(node, nodes.FunctionDefinition | nodes.Lambda):
         yield from node.parameters
+        yield from (node,) if isinstance(node, nodes.FunctionDefinition) else ()
     elif isinstance(node, nodes.Assign | nodes.For | nodes.ComprehensionClause):
         yield from target_names(node.target)
 
@@ -105,7 +103,7 @@ class _Count:
             case nodes.Assign() | nodes.ExpressionStatement():
                 return self.of(first.value) + after
             case _:
-                return after
+                return _many(self.of(first)) + after
 
     # Expressions
 
@@ -143,7 +141,7 @@ class _Count:
         """The same for an expression whose own value goes nowhere."""
         return 0 if isinstance(node, nodes.Name) else self.of(node)
 
-    def _of_comprehension(self, node: Comprehension) -> int:
+    def _of_comprehension(self, node: nodes.Comprehension) -> int:
         outside = self.light(node.clauses[0].iterable)
         inside = sum(map(self.of, _made(node)))
         inside += sum(self.light(condition) for clause in node.clauses for condition in clause.conditions)
@@ -154,7 +152,7 @@ class _Count:
         self.parts.append(part)
         return outside + 1
 
-    def _part_by_value(self, node: Comprehension) -> nodes.Part | None:
+    def _part_by_value(self, node: nodes.Comprehension) -> nodes.Part | None:
         """The part D[a = v] that is an argument of a call in {... for v in a}, if there is one."""
         clause = node.clauses[0]
         if not isinstance(clause.iterable, nodes.Name) or clause.iterable == clause.target:
@@ -177,7 +175,7 @@ def _many(count: float) -> int:
     return MANY if count else 0
 
 
-def _made(node: Comprehension) -> tuple[nodes.ExpressionNode, ...]:
+def _made(node: nodes.Comprehension) -> tuple[nodes.ExpressionNode, ...]:
     return (node.entry.key, node.entry.value) if isinstance(node, nodes.DictComprehension) else (node.element,)
 
 

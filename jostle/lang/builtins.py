@@ -51,8 +51,6 @@ from jostle.lang.pricing_public import (
     plain,
 )
 
-__all__ = ["AGGREGATES", "ALL", "BUILTINS", "EPSILON", "KEEPING", "Builtin"]
-
 EPSILON = "epsilon"
 """What the caller allotted: known inside functions, never assigned."""
 AGGREGATES = ("count", "max", "mean", "min", "persons", "stddev", "sum")
@@ -326,6 +324,35 @@ def _charge(pricer: Pricer, span: Span, value: Any, amount: Any) -> None:
     pricer.charge_for(value, spent, span)
 
 
+def _noisy_statistic(checker: Checker, builtin: Builtin, node: nodes.Call, given: list[World], place: Place) -> World:
+    buys(checker, node.span, place, f"`{builtin.name}`")
+    if place.mode == "predict":
+        return PUBLIC
+    table, *asked = given or [NOTHING]
+    if "epsilon" in builtin.parameters[: len(given)]:
+        budget(checker, asked.pop(), builtin.written(node, len(given) - 1))
+    for number, world in enumerate(asked, start=1):
+        if world.holds_private:
+            why = "what is looked at, and what is asked of it, shows without noise"
+            checker.report("J206", "a private value says which column", builtin.written(node, number), why, BUY_FIRST)
+    if table != NOTHING and not table.is_private:
+        nothing_private(checker, builtin.name, builtin.written(node, 0))
+    elif table.is_private and "table" not in table.kinds:
+        title, why = f"`{builtin.name}` of {table.word}", "it is of a column of a database"
+        checker.report("J219", title, builtin.written(node, 0), why, builtin.head)
+    return PUBLIC
+
+
+def _of_column(pricer: Pricer, span: Span, builtin: Builtin, given: list[Any]) -> Any:
+    asked = given[: len(builtin.parameters) - 1]
+    if pricer.schema is not None:
+        from jostle.lang.pricing_schema import check_statistic  # noqa: PLC0415 - only with a schema
+
+        check_statistic(pricer, span, builtin.name, asked)
+    _charge(pricer, span, asked[0] if asked else None, (*given, None)[len(asked)])
+    return RELEASED
+
+
 def _noisy_max(checker: Checker, builtin: Builtin, node: nodes.Call, given: list[World], place: Place) -> World:
     buys(checker, node.span, place, f"`{builtin.name}`")
     if place.mode == "predict":
@@ -387,6 +414,7 @@ def _tree(checker: Checker, builtin: Builtin, node: nodes.Call, given: list[Worl
 
 A_NUMBER, A_TEXT, AN_ATTRIBUTE = frozenset({NUMBER}), frozenset({TEXT}), frozenset({ATTRIBUTE})
 SPLIT, PICK = "(attribute, label, table)", "(domain, utilities, epsilon=...)"
+OF_COLUMN = "(table, attribute, epsilon=...)"
 ROUNDS = ("a private number of rounds", "how often a loop runs shows in the output", "buy it first: {{ ... }}")
 REHEARSED = (
     "{what} goes into a rehearsal",
@@ -447,6 +475,19 @@ _ALL = (
     Builtin("sum(xs)", "the sum of a list", SUMMED, _aggregate, _made),
     Builtin("zip(xs, *others)", "lists side by side, as a list of tuples", LISTED, _beside, _zip, keeps=True),
     Builtin("noisyCount(table, epsilon=...)", "how many rows, with noise", None, _noisy_count, _counted),
+    *(
+        Builtin(
+            f"noisy{what}{OF_COLUMN}", f"the {what.lower()} of a column, with noise", None, _noisy_statistic, _of_column
+        )
+        for what in ("Mean", "Median", "Sum", "Variance")
+    ),
+    Builtin(
+        "noisyQuantile(table, attribute, share, epsilon=...)",
+        "the number that a share of a column is no greater than, with noise",
+        None,
+        _noisy_statistic,
+        _of_column,
+    ),
     Builtin(f"noisyMax{PICK}", "the item with nearly the highest utility", None, _noisy_max, _picked),
     Builtin(f"expMech{PICK}", "the item with nearly the highest utility", None, _noisy_max, _picked),
     Builtin(f"maxScore{SPLIT}", "how many rows a split predicts right: private", None, _score("number"), _made),

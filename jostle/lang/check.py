@@ -26,8 +26,6 @@ from jostle.lang.stops import broken_off
 if TYPE_CHECKING:
     from jostle.tables.schema import Schema
 
-__all__ = ["PASSES", "Checked", "check"]
-
 UNDEFINED = "J101"
 """A name that nothing defines."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from jostle.errors import Diagnostic, Label
 from jostle.lang import nodes
@@ -11,10 +11,7 @@ from jostle.lang.library import LibraryOption, LibraryTask, library_options, lib
 from jostle.lang.names import callable_of, gives_parameters
 from jostle.lang.nodes import show_expression
 from jostle.lang.scopes import Definition, defined_in
-from jostle.lang.stops import near
-
-__all__ = ["check_choices", "task_of"]
-
+from jostle.lang.stops import near, similar
 
 OF_A_PROGRAM = "program"
 """The task of what answers to none that is known."""
@@ -63,9 +60,8 @@ def check_among(
     module: nodes.Module, among: nodes.ExpressionNode, top: Mapping[str, Definition]
 ) -> Iterator[Diagnostic]:
     """Report what is chosen among and is no Option, and Options that answer different questions."""
-    items = among.items if isinstance(among, nodes.Set | nodes.List | nodes.Tuple) else ()
     first: tuple[nodes.ExpressionNode, str] | None = None
-    for item in items:
+    for item in nodes.items_of(among):
         found = _no_option(item, top)
         if found is not None:
             yield found
@@ -124,9 +120,11 @@ METHODS = ("answer", "predict")
 
 def check_choices(module: nodes.Module) -> Iterator[Diagnostic]:
     """Report labels, alternatives, Options and metafeatures that do not do."""
-    functions = {each.name: each for each in module.body if isinstance(each, nodes.FunctionDefinition)}
+    functions = nodes.functions_of(module.body)
     defined = {name for name, _, _ in defined_in(module.body)}
-    known = {*defined, *BUILTINS, *(name for function in _functions(module) for name in _locals(function))}
+    inside = [node for node in nodes.walk(module) if isinstance(node, nodes.FunctionDefinition)]
+    known = {*defined, *BUILTINS, *(each.name for function in inside for each in function.parameters)}
+    known.update(name for function in inside for name, _, _ in defined_in(function.body))
     top: dict[str, Definition] = {}
     for name, _, definition in defined_in(module.body):
         top.setdefault(name, definition)
@@ -165,12 +163,8 @@ def _check_label(node: nodes.Choose, labels: dict[str, nodes.Choose]) -> Iterato
         yield Diagnostic("J404", title, node.label_span, why, "give this choice a label of its own", others=others)
 
 
-def _items(node: nodes.ExpressionNode | None) -> Sequence[nodes.ExpressionNode]:
-    return node.items if isinstance(node, nodes.Set | nodes.List | nodes.Tuple) else ()
-
-
 def _check_alternatives(among: nodes.ExpressionNode) -> Iterator[Diagnostic]:
-    items = _items(among)
+    items = nodes.items_of(among)
     seen: dict[nodes.ExpressionNode, nodes.ExpressionNode] = {}
     for item in items:
         first = seen.setdefault(item, item)
@@ -198,26 +192,17 @@ def _check_symbols(node: nodes.Choose, defined: set[str]) -> Iterator[Diagnostic
     known = [name for name in names if name.name in defined]
     for name in names if known else ():
         if name.name not in defined:
-            match = near(name.name, defined)
-            fix = f"`{match}` has a similar name" if match else f"define `{name.name}`, or rename `{known[0].name}`"
+            fix = similar(name.name, defined, f"define `{name.name}`, or rename `{known[0].name}`")
             why = "alternatives are either all defined, or all new words that stand for themselves"
             others = (Label(known[0].span, "defined"),)
             title = f"`{name.name}` is not defined, but others are"
             yield Diagnostic("J403", title, name.span, why, fix, others=others)
 
 
-def _functions(module: nodes.Module) -> Iterator[nodes.FunctionDefinition]:
-    return (node for node in nodes.walk(module) if isinstance(node, nodes.FunctionDefinition))
-
-
-def _locals(function: nodes.FunctionDefinition) -> set[str]:
-    return {parameter.name for parameter in function.parameters} | {name for name, _, _ in defined_in(function.body)}
-
-
 def _check_metafeatures(
     informed_by: nodes.ExpressionNode | None, functions: dict[str, nodes.FunctionDefinition]
 ) -> Iterator[Diagnostic]:
-    for item in _items(informed_by):
+    for item in nodes.items_of(informed_by):
         if not isinstance(item, nodes.Name) or item.name not in functions:
             continue
         function = functions[item.name]
@@ -273,7 +258,7 @@ def _check_judge(
 
 def _task(module: nodes.Module, maker: nodes.MakeChoiceMaker) -> LibraryTask | None:
     """The task of the first Option that is chosen among, where that is told."""
-    first = next(iter(_items(maker.among)), None)
+    first = next(iter(nodes.items_of(maker.among)), None)
     name = None if first is None else task_of(module, first)
     return next((task for task in library_tasks() if task.name == name), None)
 
@@ -283,7 +268,7 @@ def _check_class(module: nodes.Module, node: nodes.ClassDefinition, defined: set
         why = "a class is an Option"
         fix = f"write class {node.name}(Option):"
         yield Diagnostic("J107", f"`{node.name}` is a kind of `{node.base}`", node.base_span, why, fix)
-    methods = {each.name: each for each in node.body if isinstance(each, nodes.FunctionDefinition)}
+    methods = nodes.functions_of(node.body)
     if "answer" not in methods and not any(isinstance(each, nodes.Broken) for each in node.body):
         why = "an Option answers from a database"
         title = f"`{node.name}` has no `answer`"
@@ -316,7 +301,6 @@ def _check_features(predict: nodes.FunctionDefinition, known: set[str]) -> Itera
     features = predict.parameters[0].name
     for node in nodes.walk(predict):
         if isinstance(node, nodes.Attribute) and node.value == nodes.Name(features) and node.name not in known:
-            match = near(node.name, known)
-            fix = f"`{match}` has a similar name" if match else f"write def {node.name}(db):"
+            fix = similar(node.name, known, f"write def {node.name}(db):")
             why = "the metafeatures are functions of the program, or public facts that every choice maker has"
             yield Diagnostic("J111", f"there is no metafeature `{node.name}`", node.name_span, why, fix)

@@ -17,8 +17,6 @@ from jostle.errors import Diagnostic, JostleError, Source, render
 from jostle.lang.check import check
 from jostle.lang.references import check_named
 
-__all__ = ["FAMILIES", "Refusal", "codes", "explain"]
-
 FOLDER = Path(__file__).with_name("explanations")
 EXAMPLE = FOLDER / "example.toml"
 """A schema with the columns of the programs here."""

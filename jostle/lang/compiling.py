@@ -18,13 +18,10 @@ from jostle.lang.builtins import BUILTINS, EPSILON
 from jostle.lang.frames import Frame
 from jostle.lang.nodes import show_expression
 from jostle.lang.operations import NUMERIC
-from jostle.lang.operators import BINARY, items, negated, truth
+from jostle.lang.operators import BINARY, items, negated
 from jostle.lang.scopes import defined_in, target_names
 from jostle.lang.stops import MISTAKES, Stop, placed
 from jostle.lang.values import TableValue
-
-__all__ = ["UNKNOWN", "Compiler", "folded"]
-
 
 UNKNOWN = object()
 """What is no constant."""
@@ -125,11 +122,11 @@ class Scope:
         if not names or not plain or any(self.slots.get(name) != name for name in names):
             return None
         if names <= self.unchanging:
-            return f"{text_of(node)} of the call"
+            return f"{show_expression(node)} of the call"
         if self.kept is None:
             return None
         self.counter[0] += 1
-        self.kept.append(f"{text_of(node)} of the rounds {self.counter[0]}")
+        self.kept.append(f"{show_expression(node)} of the rounds {self.counter[0]}")
         return self.kept[-1]
 
     def handed_on_once(self, node: nodes.Name) -> bool:
@@ -157,11 +154,6 @@ def handed_on(value: Go) -> Go:
         return found
 
     return run
-
-
-def text_of(node: nodes.ExpressionNode) -> str:
-    """An expression on one line, for messages."""
-    return show_expression(node)
 
 
 Kind = Callable[["Compiler", Any, Scope], Go]
@@ -221,21 +213,26 @@ class Compiler:
 
     def statement(self, statement: nodes.Statement, scope: Scope) -> Go:
         """A step that runs a statement."""
-        match statement:
-            case nodes.Assign():
-                return self._assign(statement, scope)
-            case nodes.Return():
-                return constant(None) if statement.value is None else self.expression(statement.value, scope)
-            case nodes.If():
-                return self._if(statement, scope)
-            case nodes.For():
-                return self._for(statement, scope)
-            case nodes.ExpressionStatement():
-                return self._alone(self.expression(statement.value, scope))
-            case _:
-                return constant(NOTHING)
+        rules: dict[type[nodes.Statement], Callable[[Any, Scope], Go]] = {
+            nodes.Assign: self._assign,
+            nodes.ExpressionStatement: self._alone,
+            nodes.For: self._for,
+            nodes.FunctionDefinition: self._function,
+            nodes.If: self._if,
+            nodes.Return: self._return,
+        }
+        rule = rules.get(type(statement))
+        return constant(NOTHING) if rule is None else rule(statement, scope)
 
-    def _alone(self, value: Go) -> Go:
+    def _return(self, statement: nodes.Return, scope: Scope) -> Go:
+        return constant(None) if statement.value is None else self.expression(statement.value, scope)
+
+    def _function(self, statement: nodes.FunctionDefinition, scope: Scope) -> Go:
+        return self._assigned(scope.slots[statement.name], self.kinds[type(statement)](self, statement, scope))
+
+    def _alone(self, statement: nodes.ExpressionStatement, scope: Scope) -> Go:
+        value = self.expression(statement.value, scope)
+
         def run(frame: Frame) -> Any:
             value(frame)
             return NOTHING
@@ -246,13 +243,7 @@ class Compiler:
         label = statement.target.name if isinstance(statement.target, nodes.Name) else ""
         value = self.expression(statement.value, scope, label=label)
         if isinstance(statement.target, nodes.Name):
-            slot = scope.slots.get(statement.target.name, statement.target.name)
-
-            def assign(frame: Frame) -> Any:
-                frame.names[slot] = value(frame)
-                return NOTHING
-
-            return assign
+            return self._assigned(scope.slots.get(statement.target.name, statement.target.name), value)
         store = self.store(statement.target, scope)
 
         def run(frame: Frame) -> Any:
@@ -260,6 +251,13 @@ class Compiler:
             return NOTHING
 
         return run
+
+    def _assigned(self, slot: str, value: Go) -> Go:
+        def assign(frame: Frame) -> Any:
+            frame.names[slot] = value(frame)
+            return NOTHING
+
+        return assign
 
     def store(self, target: nodes.Name | nodes.Tuple, scope: Scope) -> Callable[[Frame, Any], None]:
         """An action that gives a value to a name, or the items of one to several names."""
@@ -337,7 +335,7 @@ class Compiler:
         value = self.operand(node, scope)
         if isinstance(node, TRUTHS):
             return value
-        return self.guarded(lambda frame: truth(value(frame)), node.span)
+        return self.guarded(lambda frame: bool(value(frame)), node.span)
 
     def listed(self, node: nodes.ExpressionNode, scope: Scope) -> Go:
         """The items of an expression."""

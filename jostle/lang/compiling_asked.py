@@ -18,20 +18,19 @@ import numpy as np
 from jostle.errors import JostleError, Span
 from jostle.lang import nodes
 from jostle.lang.builtins import BUILTINS, EPSILON, KEEPING, Builtin
-from jostle.lang.compiling import Compiler, Go, Scope, constant, text_of
+from jostle.lang.compiling import Compiler, Go, Scope, constant
 from jostle.lang.compiling_values import VALUES, LambdaValue
 from jostle.lang.frames import Frame, Function, bound
 from jostle.lang.library import DATABASE, LibraryOption, library_options
 from jostle.lang.lowering import OfColumns, Query, fact_of, lower
-from jostle.lang.operations import BUYING, PLAIN, operated
-from jostle.lang.operators import fraction, items, kind_of, plain_number
+from jostle.lang.nodes import show_expression
+from jostle.lang.operations import BUYING, PLAIN, as_bought, operated
+from jostle.lang.operators import fraction, items, kind_of
 from jostle.lang.program_options import ProgramOption
 from jostle.lang.scopes import named_slot
 from jostle.lang.stops import MISTAKES, Stop, broken_off
 from jostle.lang.values import Axis, ByGroup, KnownAttribute, OneValue, PrivateNumber, TableValue, no_column, numbered
 from jostle.options.base import Option
-
-__all__ = ["KINDS", "apply"]
 
 
 def called(frame: Frame, option: Option, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
@@ -196,7 +195,7 @@ def select(compiler: Compiler, node: nodes.Select, scope: Scope) -> Go:
 def _of_columns(compiler: Compiler, node: nodes.ExpressionNode, scope: Scope) -> Callable[[Frame], OfColumns]:
     """A maker of a public function of the columns that an expression names."""
     columns: dict[str, str] = {}
-    value, text = compiler.expression(node, scope.in_query(columns)), text_of(node)
+    value, text = compiler.expression(node, scope.in_query(columns)), show_expression(node)
     plain = isinstance(node, nodes.Name) and list(columns) == [node.name]
     inside = list(nodes.walk(node))
     variables = {each.name for each in inside if isinstance(each, nodes.Name)} - columns.keys()
@@ -260,14 +259,10 @@ def _plain(numbers: Any, groups: tuple[Axis, ...]) -> Any:
     """A bought number, or a dictionary of one for each group."""
     found = np.asarray(numbers, dtype=np.float64)
     if not groups:
-        return _short(float(found[()]))
-    flat = [_short(each) for each in found.ravel().tolist()]
+        return as_bought(found[()])
+    flat = [as_bought(each) for each in found.ravel().tolist()]
     keys = groups[0].keys if len(groups) == 1 else product(*(axis.keys for axis in groups))
     return ByGroup(groups, dict(zip(keys, flat, strict=True)))
-
-
-def _short(number: float) -> Any:
-    return plain_number(Fraction(number)) if number.is_integer() else number
 
 
 def make_choice_maker(compiler: Compiler, named: tuple[nodes.MakeChoiceMaker, str], scope: Scope) -> Go:
@@ -298,10 +293,10 @@ def make_choice_maker(compiler: Compiler, named: tuple[nodes.MakeChoiceMaker, st
 
 def choose(compiler: Compiler, node: nodes.Choose, scope: Scope) -> Go:
     """A step that makes a labelled choice."""
-    alternatives = _items_of(node.among)
+    alternatives = nodes.items_of(node.among)
     names = tuple(alternative.name for alternative in alternatives if isinstance(alternative, nodes.Name))
     values = [compiler.expression(alternative, scope) for alternative in alternatives]
-    informed = () if node.informed_by is None else _items_of(node.informed_by)
+    informed = nodes.items_of(node.informed_by)
     seen = [(_seen_name(each), compiler.expression(each, scope)) for each in informed]
     label = node.label
 
@@ -317,12 +312,7 @@ def choose(compiler: Compiler, node: nodes.Choose, scope: Scope) -> Go:
 
 def _seen_name(node: nodes.ExpressionNode) -> str:
     """The name of something that informs a choice: its own, or as it is written."""
-    return node.name if isinstance(node, nodes.Name) else text_of(node)
-
-
-def _items_of(node: nodes.ExpressionNode) -> tuple[nodes.ExpressionNode, ...]:
-    """The items of a set, list or tuple as written."""
-    return node.items if isinstance(node, nodes.Set | nodes.List | nodes.Tuple) else ()
+    return node.name if isinstance(node, nodes.Name) else show_expression(node)
 
 
 def over(compiler: Compiler, node: nodes.Over, scope: Scope) -> Go:
@@ -348,7 +338,7 @@ def call(compiler: Compiler, node: nodes.Call, scope: Scope) -> Go:
         return _builtin(compiler, node, BUILTINS[known], scope)
     named = {keyword.name: compiler.expression(keyword.value, scope) for keyword in node.keywords}
     given = [compiler.expression(argument, scope) for argument in node.arguments]
-    site = scope.site(node, text_of(function))
+    site = scope.site(node, show_expression(function))
     value = compiler.expression(function, scope)
     if named:
 

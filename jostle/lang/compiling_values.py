@@ -11,18 +11,14 @@ from attrs import define
 from jostle.errors import Span
 from jostle.lang import nodes
 from jostle.lang.builtins import KEEPING
-from jostle.lang.compiling import UNKNOWN, Compiler, Go, Scope, folded
-from jostle.lang.extents import MOST_ITEMS, held
+from jostle.lang.compiling import NOTHING, UNKNOWN, Compiler, Go, Scope, folded
+from jostle.lang.extents import MOST_ITEMS, held, small_enough
 from jostle.lang.frames import Frame, bound
 from jostle.lang.operations import PLAIN
 from jostle.lang.operators import BINARY, COMPARE, distinct, hashable, item_of, named_alike, negated
-from jostle.lang.scopes import named_slot, target_names
+from jostle.lang.scopes import defined_in, named_slot, target_names
+from jostle.lang.showing import holds_private, shown
 from jostle.lang.stops import MISTAKES, Stop
-
-__all__ = ["VALUES", "LambdaValue"]
-
-
-Comprehension = nodes.ListComprehension | nodes.SetComprehension | nodes.DictComprehension
 
 
 def listed(compiler: Compiler, node: nodes.List | nodes.Set | nodes.Tuple, scope: Scope) -> Go:
@@ -39,6 +35,21 @@ def dictionary(compiler: Compiler, node: nodes.Dict, scope: Scope) -> Go:
     """A step that makes a dictionary as written."""
     entries = [(_key(compiler, entry.key, scope), compiler.expression(entry.value, scope)) for entry in node.entries]
     return compiler.guarded(lambda frame: held({key(frame): value(frame) for key, value in entries}), node.span)
+
+
+def formatted(compiler: Compiler, node: nodes.Formatted, scope: Scope) -> Go:
+    """A step that puts a text together of its words and the values in it."""
+    parts = [compiler.operand(part, scope) for part in node.parts]
+
+    def run(frame: Frame) -> str:
+        values = [part(frame) for part in parts]
+        if any(map(holds_private, values)):
+            raise Stop("J207", "a private value in a text", "whoever reads the text sees it", "buy it first: {{ ... }}")
+        texts = [shown(value) for value in values]
+        small_enough(sum(map(len, texts)))
+        return "".join(texts)
+
+    return compiler.guarded(run, node.span)
 
 
 def _key(compiler: Compiler, node: nodes.ExpressionNode, scope: Scope) -> Go:
@@ -58,7 +69,7 @@ def _key(compiler: Compiler, node: nodes.ExpressionNode, scope: Scope) -> Go:
 # By `for`
 
 
-def comprehension(compiler: Compiler, node: Comprehension, scope: Scope) -> Go:
+def comprehension(compiler: Compiler, node: nodes.Comprehension, scope: Scope) -> Go:
     """A step that makes a list, a set or a dictionary of what an expression gives, again and again."""
     kept: list[str] = []
     rounds = _rounds_of(compiler, node, scope, scope.in_rounds(kept))
@@ -74,7 +85,7 @@ def comprehension(compiler: Compiler, node: Comprehension, scope: Scope) -> Go:
     return anew
 
 
-def _rounds_of(compiler: Compiler, node: Comprehension, outside: Scope, inner: Scope) -> Go:
+def _rounds_of(compiler: Compiler, node: nodes.Comprehension, outside: Scope, inner: Scope) -> Go:
     clauses: list[_Clause] = []
     for clause in node.clauses:
         iterated = compiler.listed(clause.iterable, inner if clauses else outside)
@@ -197,32 +208,38 @@ def index(compiler: Compiler, node: nodes.Index, scope: Scope) -> Go:
     return compiler.guarded(lambda frame: item_of(value(frame), place(frame)), node.span)
 
 
-# Functions without a name
+# Functions inside others, with a name or without
 
 
-def function(compiler: Compiler, node: nodes.Lambda, scope: Scope) -> Go:
-    """A step that makes a function of an expression and the variables around it."""
-    inner = scope.inner([parameter.name for parameter in node.parameters])
+def function(compiler: Compiler, node: nodes.Lambda | nodes.FunctionDefinition, scope: Scope) -> Go:
+    """A step that makes a function of an expression, or of statements, and the variables around it."""
+    own = () if isinstance(node, nodes.Lambda) else [name for name, _, _ in defined_in(node.body)]
+    name, slot = ("lambda", "") if isinstance(node, nodes.Lambda) else (node.name, scope.slots[node.name])
+    inner = scope.inner([*own, *(parameter.name for parameter in node.parameters)])
     slots = {parameter.name: inner.slots[parameter.name] for parameter in node.parameters}
     defaults = {
         parameter.name: compiler.expression(parameter.default, scope)
         for parameter in node.parameters
         if parameter.default is not None
     }
-    body = compiler.expression(node.body, inner)
+    body = compiler.expression(node.body, inner) if isinstance(node, nodes.Lambda) else compiler.body(node.body, inner)
 
     def made(frame: Frame) -> LambdaValue:
         # What it holds are the values that the names have here: what is given to them later was not checked.
         kept = Frame(frame.program, dict(frame.names), frame.epsilon, frame.depth)
-        return LambdaValue(slots, {name: default(frame) for name, default in defaults.items()}, body, kept)
+        value = LambdaValue(name, slots, {each: default(frame) for each, default in defaults.items()}, body, kept)
+        if slot:
+            kept.names[slot] = value
+        return value
 
     return made
 
 
 @define(eq=False)
 class LambdaValue:
-    """A function without a name, with the variables around it."""
+    """A function without a name, or inside another, with the variables around it."""
 
+    name: str
     slots: Mapping[str, str]
     defaults: Mapping[str, Any]
     body: Go
@@ -230,9 +247,10 @@ class LambdaValue:
 
     def __call__(self, caller: Frame, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
         """Its value."""
-        values = bound("lambda", tuple(self.slots), self.defaults, given, named)
+        values = bound(self.name, tuple(self.slots), self.defaults, given, named)
         names = {**self.frame.names, **{self.slots[name]: value for name, value in values.items()}}
-        return self.body(Frame(caller.program, names, self.frame.epsilon, caller.depth + 1))
+        found = self.body(Frame(caller.program, names, self.frame.epsilon, caller.depth + 1))
+        return None if found is NOTHING else found
 
 
 def binary(compiler: Compiler, node: nodes.BinaryOperation, scope: Scope) -> Go:
@@ -383,6 +401,7 @@ def conditional(compiler: Compiler, node: nodes.Conditional, scope: Scope) -> Go
 
 
 VALUES: dict[type[nodes.Node], Callable[..., Go]] = {
+    nodes.Formatted: formatted,
     nodes.List: listed,
     nodes.Set: listed,
     nodes.Tuple: listed,
@@ -392,6 +411,7 @@ VALUES: dict[type[nodes.Node], Callable[..., Go]] = {
     nodes.DictComprehension: comprehension,
     nodes.Index: index,
     nodes.Lambda: function,
+    nodes.FunctionDefinition: function,
     nodes.BinaryOperation: binary,
     nodes.UnaryOperation: unary,
     nodes.Comparison: comparison,

@@ -19,20 +19,6 @@ from attrs import define
 
 from jostle.lang.stops import Stop
 
-__all__ = [
-    "MOST_DEPTH",
-    "MOST_ITEMS",
-    "Extent",
-    "Levels",
-    "TooDeepError",
-    "deep_enough",
-    "held",
-    "measured",
-    "small_enough",
-    "together",
-]
-
-
 MOST_DEPTH = 200
 """Trees that are grown by calls in calls are as deep as those may be."""
 MOST_ITEMS = 10_000_000

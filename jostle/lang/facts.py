@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, field, frozen
+from attrs import Factory, evolve, field, frozen
 
 from jostle.lang import nodes
 from jostle.lang.accounts import UNBOUNDED, Amount, PartedAccount
@@ -22,50 +22,6 @@ from jostle.lang.extents import Extent, together
 if TYPE_CHECKING:
     from jostle.lang.values import Axis, PrivateNumber, SplitScoreOf, TableValue
     from jostle.tables.schema import Schema
-
-__all__ = [
-    "NEVER",
-    "NOTHING",
-    "PUBLIC",
-    "RELEASED",
-    "UNKNOWN",
-    "UNSEEN",
-    "Bought",
-    "Callee",
-    "Column",
-    "Each",
-    "Grouped",
-    "Mapped",
-    "Money",
-    "Names",
-    "Rows",
-    "Some",
-    "Unknown",
-    "World",
-    "accounts_of",
-    "anchored",
-    "blurred",
-    "combined",
-    "container",
-    "either",
-    "fixed",
-    "function",
-    "is_keyed",
-    "is_number",
-    "is_plain",
-    "is_scalar",
-    "joined",
-    "kind_of",
-    "mapping",
-    "moves_of",
-    "private",
-    "private_in",
-    "text",
-    "truth_of",
-    "whole",
-    "whole_list",
-]
-
 
 PRIVATE = frozenset({"number", "groups", "score", "table"})
 """Kinds of private values: one number, one for each group of a query, a score to be picked by, rows."""
@@ -224,11 +180,9 @@ class Unknown:
     """The loop that made them, if each of its rounds made one or none, and each round was about another value."""
     kind: str = ""
     """What it is, for people, where that is known."""
-    extent: Extent = field(init=False, eq=False, repr=False)
-
-    def __attrs_post_init__(self) -> None:
-        """Refuse what is too deep."""
-        object.__setattr__(self, "extent", together((self.item,)))
+    extent: Extent = field(
+        default=Factory(lambda self: together((self.item,)), takes_self=True), init=False, eq=False, repr=False
+    )
 
     @property
     def single(self) -> Any:
@@ -241,11 +195,9 @@ class Some:
     """A list that has some of these, in this order: which of them, is not known."""
 
     items: tuple[Any, ...]
-    extent: Extent = field(init=False, eq=False, repr=False)
-
-    def __attrs_post_init__(self) -> None:
-        """Refuse what is too deep."""
-        object.__setattr__(self, "extent", together(self.items))
+    extent: Extent = field(
+        default=Factory(lambda self: together(self.items), takes_self=True), init=False, eq=False, repr=False
+    )
 
 
 @frozen
@@ -258,11 +210,12 @@ class Mapped:
     """What is known of each of its values, in terms of the loop that made the keys."""
     known: dict[Any, Any] | None = field(default=None, eq=False)
     """Its values, where all the keys that it may have are known."""
-    extent: Extent = field(init=False, eq=False, repr=False)
-
-    def __attrs_post_init__(self) -> None:
-        """Refuse what is too deep."""
-        object.__setattr__(self, "extent", together((self.keys, self.item, self.known)))
+    extent: Extent = field(
+        default=Factory(lambda self: together((self.keys, self.item, self.known)), takes_self=True),
+        init=False,
+        eq=False,
+        repr=False,
+    )
 
 
 @frozen
@@ -322,11 +275,11 @@ class Bought:
 
 @frozen(eq=False)
 class Callee:
-    """Something that is called: a function of the program, an Option, a lambda, or one of several."""
+    """Something that is called: a function of the program, an Option, a lambda or inner function, or one of several."""
 
     kind: str
     name: str = ""
-    node: nodes.Lambda | None = None
+    node: nodes.Lambda | nodes.FunctionDefinition | None = None
     names: dict[str, Any] = field(factory=dict)
     several: tuple[Any, ...] = ()
 
@@ -367,6 +320,11 @@ def is_number(value: Any) -> bool:
 def is_scalar(value: Any) -> bool:
     """Whether a value is known, and holds no others."""
     return value is None or isinstance(value, str | bool) or is_number(value)
+
+
+def scalar_text(value: Any) -> str:
+    """A known value that holds no others, as a text."""
+    return f"{float(value):.6g}" if isinstance(value, Fraction | float) else str(value)
 
 
 def truth_of(value: Any) -> Any:

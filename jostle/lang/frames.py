@@ -13,9 +13,6 @@ from jostle.errors import Source
 from jostle.lang import nodes
 from jostle.lang.stops import Stop
 
-__all__ = ["Frame", "Function", "Loaded", "Runner", "Sent", "bound"]
-
-
 MOST_CALLS = 150
 """Calls inside calls; deeper ones are most likely endless."""
 

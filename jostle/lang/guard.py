@@ -27,23 +27,6 @@ from jostle.lang.library import LibraryOption, library_options
 from jostle.lang.nodes import show_expression
 from jostle.lang.scopes import defined_in, symbols, target_names
 
-__all__ = [
-    "BUY_EACH",
-    "BUY_FIRST",
-    "ON_ROWS",
-    "Checker",
-    "GuardRules",
-    "LambdaWorld",
-    "Place",
-    "budget",
-    "buys",
-    "merged",
-    "nothing_private",
-    "predict_looks",
-    "store",
-]
-
-
 Mode = Literal["plain", "metafeature", "predict"]
 """What a function is called for."""
 BUY_EACH = "buy each of them first: [{{ x }} for x in xs]"
@@ -55,11 +38,11 @@ NO_LOOKING = (
 ON_ROWS = {
     "mean": (
         "a mean is a quotient, and where there are few rows, one of them moves it far",
-        "buy both: {{ select sum(age) from db }} and {{ select count() from db }}",
+        "buy it as a whole: noisyMean(db, db.age, epsilon / 2)",
     ),
-    "stddev": ("where there are few rows, one of them moves it far", "buy a sum, a sum of squares and a count"),
-    "max": ("one row can change it from any value to any other", "buy how many rows have each value, with groupby"),
-    "min": ("one row can change it from any value to any other", "buy how many rows have each value, with groupby"),
+    "stddev": ("where there are few rows, one of them moves it far", "sqrt(noisyVariance(db, db.age, epsilon / 2))"),
+    "max": ("one row can change it from any value to any other", "noisyQuantile(db, db.age, 99%, epsilon / 2)"),
+    "min": ("one row can change it from any value to any other", "noisyQuantile(db, db.age, 1%, epsilon / 2)"),
 }
 """Aggregates that columns do not have, each with why, and what to buy instead."""
 MOST_WORDS = 40
@@ -70,10 +53,12 @@ MOST_VARIANTS = 24
 
 @frozen
 class LambdaWorld:
-    """A function without a name, with what is known of the variables around it."""
+    """A function without a name, or inside another, with what is known of the variables around it."""
 
-    node: nodes.Lambda
+    node: nodes.Lambda | nodes.FunctionDefinition
     around: Mapping[str, World]
+    held: str = ""
+    """Of a function inside another, a variable around it that is private, if there is one: then it is called alone."""
 
 
 @define
@@ -137,7 +122,7 @@ class Checker:
 
     def __attrs_post_init__(self) -> None:
         """Note what the program defines."""
-        self.functions = {each.name: each for each in self.module.body if isinstance(each, nodes.FunctionDefinition)}
+        self.functions = nodes.functions_of(self.module.body)
         self.symbols = symbols(self.module)
         for name, _, definition in defined_in(self.module.body):
             if isinstance(definition, nodes.FunctionDefinition):
@@ -278,27 +263,21 @@ class Checker:
 
     def called(self, name: str, given: list[World], named: dict[str, World], span: Span, mode: Mode) -> World:
         """The facts known of the value of one of the program's functions."""
-        definition = self.functions[name]
         self.reached.add(name)
-        names = {parameter.name: PUBLIC for parameter in definition.parameters}
-        names.update(zip([parameter.name for parameter in definition.parameters], given, strict=False))
-        names.update({key: world for key, world in named.items() if key in names})
-        return self._variant(definition, f"f {name}", {}, names, span, mode)
+        return self._called(self.functions[name], f"f {name}", {}, given, named, span, mode)
 
     def called_lambda(self, number: int, given: list[World], named: dict[str, World], span: Span, mode: Mode) -> World:
         """The facts known of the value of a function without a name."""
         known = self.lambdas[number]
-        names = {parameter.name: PUBLIC for parameter in known.node.parameters}
-        names.update(zip(names, given, strict=False))
-        names.update({key: world for key, world in named.items() if key in names})
-        return self._variant(known.node, f"l {number}", known.around, names, span, mode)
+        return self._called(known.node, f"l {number}", known.around, given, named, span, mode)
 
-    def _variant(  # noqa: PLR0917 - a clause each
+    def _called(  # noqa: PLR0917 - a clause each
         self,
         definition: nodes.FunctionDefinition | nodes.Lambda,
         name: str,
         around: Mapping[str, World],
-        given: dict[str, World],
+        given: list[World],
+        named: dict[str, World],
         span: Span,
         mode: Mode,
     ) -> World:
@@ -307,8 +286,11 @@ class Checker:
         It is gone through once in each round. Where it is asked for while that is going on, and more is learned then,
         there is one more round.
         """
+        parameters = {parameter.name: PUBLIC for parameter in definition.parameters}
+        parameters |= dict(zip(list(parameters), given, strict=False))
+        parameters |= {key: world for key, world in named.items() if key in parameters}
         known = self.variants.setdefault((name, mode), {})
-        key = tuple(given.values())
+        key = tuple(parameters.values())
         if key not in known and len(known) >= MOST_VARIANTS:
             key = tuple(joined(column) for column in zip(*known, key, strict=True))
         variant = known.setdefault(key, Variant())
@@ -319,7 +301,7 @@ class Checker:
         if private_here:
             self.callers.append(span)
         variant.running, variant.round, variant.asked = True, self.round, False
-        names = {**around, **dict(zip(given, key, strict=True))}
+        names = {**around, **dict(zip(parameters, key, strict=True))}
         returned = self._through(definition, names, mode)
         more = variant.given.join(joined([world for _, world in returned] or [PUBLIC]))
         if variant.asked and more != variant.given:
@@ -361,6 +343,8 @@ def go_through(checker: Checker, statement: nodes.Statement, place: Place) -> No
                 checker.returned[-1].append((statement.value or statement.span, world))
             case nodes.ExpressionStatement():
                 checker.value(statement.value, place)
+            case nodes.FunctionDefinition():
+                place.names[statement.name] = checker.rules.expressions[type(statement)](checker, statement, place)
             case nodes.If():
                 _if(checker, statement, place)
             case nodes.For():

@@ -11,6 +11,7 @@ from jostle.lang import nodes
 from jostle.lang.builtins import BUILTINS, EPSILON
 from jostle.lang.facts import NOTHING, PUBLIC, UNSEEN, World, container, function, joined, mapping, private, text
 from jostle.lang.guard import (
+    BUY_EACH,
     BUY_FIRST,
     ON_ROWS,
     Checker,
@@ -30,7 +31,7 @@ from jostle.lang.nodes import show_expression
 from jostle.lang.roots import entered, table_parameters
 from jostle.lang.scopes import defined_in
 
-__all__ = ["check_entry", "check_worlds", "checked_worlds"]
+IN_A_TEXT = ("a private value in a text", "whoever reads the text sees it without noise", BUY_FIRST)
 
 
 def noised(checker: Checker, node: nodes.Noised, place: Place) -> World:
@@ -109,8 +110,7 @@ def _misfits_of_maker(
     checker: Checker, maker: nodes.MakeChoiceMaker, node: nodes.Call, shown: str
 ) -> Iterator[Diagnostic]:
     """Yield what is wrong with a call of a choice maker: each of its Options has to take it."""
-    among = maker.among.items if isinstance(maker.among, nodes.Set | nodes.List | nodes.Tuple) else ()
-    for each in among:
+    for each in nodes.items_of(maker.among):
         named = each.function if isinstance(each, nodes.Call) else each
         if isinstance(named, nodes.Name):
             option = _option(checker, named.name)
@@ -124,7 +124,11 @@ def call(checker: Checker, node: nodes.Call, place: Place) -> World:
     """The facts known of what a call gives."""
     inner = evolve(place, in_query=False) if place.in_query else place
     plain = isinstance(node.function, nodes.Name) and node.function.name not in place.names
-    callee = checker.value(node.function, inner) if plain else checker.value(node.function, place)
+    if isinstance(node.function, nodes.Name) and node.function.name in place.names:
+        callee = place.names[node.function.name]  # which may hold private values, as long as it is called alone
+        checker.worlds[node.function.span] = callee
+    else:
+        callee = checker.value(node.function, inner if plain else place)
     given = [checker.value(argument, place) for argument in node.arguments]
     named = {keyword.name: checker.value(keyword.value, place) for keyword in node.keywords}
     if place.in_query:
@@ -240,13 +244,7 @@ def binary(checker: Checker, node: nodes.BinaryOperation, place: Place) -> World
         return PUBLIC
     for world, side in ((left, node.left), (right, node.right)):
         if world.written:
-            checker.report(
-                "J207",
-                "a private value in a text",
-                node.left if left.is_private else node.right,
-                "whoever reads the text sees it without noise",
-                BUY_FIRST,
-            )
+            checker.report("J207", IN_A_TEXT[0], node.left if left.is_private else node.right, *IN_A_TEXT[1:])
             return PUBLIC
         if "table" in world.kinds:
             checker.report(
@@ -404,7 +402,7 @@ def make_choice_maker(checker: Checker, node: nodes.MakeChoiceMaker, place: Plac
 def choose(checker: Checker, node: nodes.Choose, place: Place) -> World:
     """The facts known of a labelled choice."""
     seen = node.informed_by
-    for each in seen.items if isinstance(seen, nodes.Set | nodes.List | nodes.Tuple) else (seen,) if seen else ():
+    for each in nodes.items_of(seen) or ((seen,) if seen else ()):
         if checker.value(each, place).holds_private:
             checker.report(
                 "J201",
@@ -413,8 +411,7 @@ def choose(checker: Checker, node: nodes.Choose, place: Place) -> World:
                 "what a choice sees decides what runs next, so it shows in the output",
                 "buy a noisy count first and look at that: n = noisyCount(D, e / 2)",
             )
-    among = node.among.items if isinstance(node.among, nodes.Set | nodes.List | nodes.Tuple) else ()
-    return joined(checker.value(each, place) for each in among)
+    return joined(checker.value(each, place) for each in nodes.items_of(node.among))
 
 
 def _public(checker: Checker, node: nodes.ExpressionNode, place: Place) -> World:  # noqa: ARG001 - as all of these
@@ -422,6 +419,16 @@ def _public(checker: Checker, node: nodes.ExpressionNode, place: Place) -> World
 
 
 def _text(checker: Checker, node: nodes.String, place: Place) -> World:  # noqa: ARG001 - as all of these
+    return text()
+
+
+def _formatted(checker: Checker, node: nodes.Formatted, place: Place) -> World:
+    for part in node.parts:
+        world = checker.value(part, place)
+        if world.holds_private and place.in_query:
+            checker.in_query(part)
+        elif world.holds_private:
+            checker.report("J207", IN_A_TEXT[0], part, IN_A_TEXT[1], BUY_FIRST if world.is_private else BUY_EACH)
     return text()
 
 
@@ -467,6 +474,11 @@ def _name(checker: Checker, node: nodes.Name, place: Place) -> World:
     name = node.name
     if name in place.names:
         world = place.names[name]
+        for each in sorted(world.functions):
+            held = checker.lambdas[int(each[2:])].held if each.startswith("l ") else ""
+            if held:
+                fix = f"give it as a parameter: def {name}({held}):"
+                checker.report("J209", f"`{name}` holds `{held}`, and is not just called", node.span, CARRIED, fix)
     elif name in checker.globals:
         world = checker.globals[name]
     elif name == EPSILON:
@@ -478,9 +490,7 @@ def _name(checker: Checker, node: nodes.Name, place: Place) -> World:
     return world
 
 
-def _comprehension(
-    checker: Checker, node: nodes.ListComprehension | nodes.SetComprehension | nodes.DictComprehension, place: Place
-) -> World:
+def _comprehension(checker: Checker, node: nodes.Comprehension, place: Place) -> World:
     inner = evolve(place, names=dict(place.names))
     for clause in node.clauses:
         store(checker, clause.target, checker.items(clause.iterable, inner), inner)
@@ -494,7 +504,10 @@ def _comprehension(
     return container([checker.value(node.element, inner)])
 
 
-def _lambda(checker: Checker, node: nodes.Lambda, place: Place) -> World:
+CARRIED = "a function can be passed anywhere, and would take the private value along"
+
+
+def _lambda(checker: Checker, node: nodes.Lambda | nodes.FunctionDefinition, place: Place) -> World:
     for parameter in node.parameters:
         checker.public(
             parameter.default,
@@ -504,24 +517,33 @@ def _lambda(checker: Checker, node: nodes.Lambda, place: Place) -> World:
             "a default is kept in the function, and goes where the function goes",
             "pass it where the function is called",
         )
-    own = {each.name for each in node.parameters}
-    for name in (each for each in nodes.walk(node.body) if isinstance(each, nodes.Name)):
+    own, held = {each.name for each in node.parameters}, ""
+    body = (node.body,) if isinstance(node, nodes.Lambda) else node.body
+    if isinstance(node, nodes.FunctionDefinition):
+        own |= {name for name, _, _ in defined_in(node.body)} | {node.name}
+    for name in (each for part in body for each in nodes.walk(part) if isinstance(each, nodes.Name)):
         world = place.names.get(name.name, PUBLIC) if name.name not in own else PUBLIC
-        if world.holds_private and name.name not in checker.globals:
+        kept = any(each.startswith("l ") and checker.lambdas[int(each[2:])].held for each in world.functions)
+        if not (world.holds_private or kept) or name.name in checker.globals:
+            continue
+        held = held or name.name
+        if isinstance(node, nodes.Lambda):
             checker.report(
                 "J209",
                 f"a lambda holds `{name.name}`, {world.word if world.is_private else 'which has private values'}",
                 name.span,
-                "a function can be passed anywhere, and would take the private value along",
+                CARRIED,
                 f"give it as a parameter, or write def at the top of the program with a parameter {name.name}",
             )
     number = next((key for key, each in checker.lambdas.items() if each.node is node), len(checker.lambdas))
     known = checker.lambdas.get(number)
-    around = merged([place.names] if known is None else [known.around, place.names])
-    if known is not None and around != known.around:
+    own_name = {node.name: function(f"l {number}")} if isinstance(node, nodes.FunctionDefinition) else {}
+    around = merged([place.names] if known is None else [known.around, place.names]) | own_name
+    held = held or ("" if known is None else known.held)
+    if known is not None and (around, held) != (known.around, known.held):
         # It was called before with less known of what it holds.
         checker.grown = True
-    checker.lambdas[number] = LambdaWorld(node, around)
+    checker.lambdas[number] = LambdaWorld(node, around, "" if isinstance(node, nodes.Lambda) else held)
     return function(f"l {number}")
 
 
@@ -532,6 +554,7 @@ RULES = GuardRules(
         nodes.Percent: _public,
         nodes.Constant: _public,
         nodes.String: _text,
+        nodes.Formatted: _formatted,
         nodes.Tuple: _listed,
         nodes.List: _listed,
         nodes.Set: _set,
@@ -546,6 +569,7 @@ RULES = GuardRules(
         nodes.BooleanOperation: _boolean,
         nodes.Conditional: _conditional,
         nodes.Lambda: _lambda,
+        nodes.FunctionDefinition: _lambda,
         nodes.Index: index,
         nodes.Attribute: attribute,
         nodes.Part: part,

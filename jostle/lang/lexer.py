@@ -15,8 +15,6 @@ from attrs import define, evolve, field, frozen
 
 from jostle.errors import Diagnostic, Label, Source, Span
 
-__all__ = ["BRACKETS", "CLAUSE_WORDS", "FOREIGN", "KEYWORDS", "MOST_MISTAKES", "SIGNS", "Line", "Text", "Token"]
-
 
 def _words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
@@ -37,7 +35,7 @@ FOREIGN = _words(
 """Python's words that the language does not have. They cannot be names, so that programs read like Python."""
 BLOCK_WORDS = frozenset(_words("if elif else for def class while with try except finally"))
 """Words that start a line which a block belongs to, here or in Python."""
-SIGNS = _words("{{ == != <= >= // ** ^ % , = : ( ) [ ] { } * < > | & + - / .")
+SIGNS = _words("{{ == != <= >= //= **= ^= += -= *= /= %= |= &= // ** ^ % , = : ( ) [ ] { } * < > | & + - / .")
 """`^` is the thesis's power sign."""
 BRACKETS = {"(": ")", "[": "]", "{": "}", "{{": "}}"}
 
@@ -49,16 +47,18 @@ MOST_BRACKETS, MOST_BLOCKS = 60, 40
 """Brackets in brackets, and blocks in blocks; people stop long before."""
 TAB = 4
 
+_QUOTED = r"""\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'"""
 _PIECE = re.compile(
     r"""(?P<space>[ ]+)
       | (?P<number>(?:[0-9]+(?:_[0-9]+)*(?:\.[0-9]+(?:_[0-9]+)*)?|\.[0-9]+(?:_[0-9]+)*)(?:[eE][+-]?[0-9]+)?)
       | (?P<name>[^\W\d]\w*)
-      | (?P<string>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
-      | (?P<sign>"""
-    + "|".join(map(re.escape, SIGNS))
-    + ")",
+      | """
+    rf"(?P<string>{_QUOTED})|(?P<sign>{'|'.join(map(re.escape, SIGNS))})",
     re.VERBOSE,
 )
+_STRING = re.compile(_QUOTED)
+_FORM = re.compile(r"(?:![rsa])?:[<>^+,]?[0-9]*(?:\.[0-9]+)?[a-z%]?$|![rsa]$")
+"""What says in Python how a value in a text is shown."""
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)")
 _STARTS_STATEMENT = re.compile(r"(?:def|class|return|elif|pass)\b|#\s*(?:Option|Metafeature)\s*$")
 _MARK = re.compile(r"#\s*(Option|Metafeature)$")
@@ -96,7 +96,10 @@ class Token:
     """A piece of text of one kind."""
 
     kind: str
-    """The terminal of the grammar: a word or a sign itself, or NAME, NUMBER, PERCENT, STRING, FOREIGN, BROKEN."""
+    """The terminal of the grammar: a word or a sign itself, or NAME, NUMBER, PERCENT, STRING, FOREIGN, BROKEN.
+
+    A text with values in it is TEXT_START, TEXT_MIDDLE between two values, TEXT_END.
+    """
     text: str
     """As written."""
     span: Span
@@ -239,25 +242,29 @@ class Text:
                 break
             if text.startswith(('"""', "'''"), column):
                 return self._skip_triple(index, column)
-            piece = _PIECE.match(text, column)
-            if piece is None:
-                column = self._skip(index, column)
-            elif piece.lastgroup == "space":
-                column = piece.end()
-            elif piece.lastgroup == "number":
-                column = self._take_number(index, piece)
-            elif piece.lastgroup == "name":
-                column = self._take_name(index, piece)
-            elif piece.lastgroup == "string":
-                column = self._take_string(index, piece)
-            else:
-                column = self._take_sign(index, piece)
+            column = self._take_piece(index, column, len(text))
         return index + 1
 
     # Pieces: each method takes one, and returns the column to go on with
 
+    def _take_piece(self, index: int, column: int, end: int) -> int:
+        piece = _PIECE.match(self.source.lines[index], column, end)
+        if piece is None:
+            return self._skip(index, column)
+        if piece.lastgroup == "space":
+            return piece.end()
+        if piece.lastgroup == "number":
+            return self._take_number(index, piece)
+        if piece.lastgroup == "name":
+            return self._take_name(index, piece)
+        return self._take_string(index, piece) if piece.lastgroup == "string" else self._take_sign(index, piece)
+
     def _take_string(self, index: int, piece: re.Match[str]) -> int:
         self._add("STRING", piece[0], _at(index, piece.start(), piece.end()))
+        self._check_escapes(index, piece)
+        return piece.end()
+
+    def _check_escapes(self, index: int, piece: re.Match[str]) -> None:
         for found in _ESCAPE.finditer(piece[0]):
             written = found[1]
             known = written in {"n", "t", "\\", '"', "'"}
@@ -269,8 +276,49 @@ class Text:
                 why = "a backslash stands before n, t, a quote, another backslash, or u and four digits"
                 title = f"`{found[0]}` means nothing in a string"
                 self._report("J003", title, _at(index, start, start + len(found[0])), why, rf"write \\{written}")
-                break
-        return piece.end()
+                return
+
+    def _take_formatted(self, index: int, start: int) -> int:
+        """A text with values in it: its own pieces, and those of each value, between braces."""
+        text = self.source.lines[index]
+        whole = _STRING.match(text, start + 1)
+        if whole is None:
+            return self._skip(index, start + 1)
+        self._check_escapes(index, whole)
+        kind, first, column, last = "TEXT_START", start, start + 2, whole.end() - 1
+        while column < last:
+            if text[column] == "\\" or text[column : column + 2] in {"{{", "}}"}:
+                column += 2
+            elif text[column] == "{" and (end := _closing(text, column, last)) is not None:
+                self._add(kind, text[first : column + 1], _at(index, first, column + 1))
+                self._take_value(index, column, end)
+                kind, first, column = "TEXT_MIDDLE", end, end + 1
+            elif text[column] in "{}":
+                fix = f"write {text[column] * 2} for a brace of the text; in a value, use the other kind of quotes"
+                self._report("J003", f"`{text[column]}` alone in a text", _at(index, column), _PAIRED, fix)
+                return whole.end()
+            else:
+                column += 1
+        if kind == "TEXT_START":
+            self._add("STRING", text[start : whole.end()], _at(index, start, whole.end()))
+        else:
+            self._add("TEXT_END", text[first : whole.end()], _at(index, first, whole.end()))
+        return whole.end()
+
+    def _take_value(self, index: int, column: int, end: int) -> None:
+        """The pieces of a value in a text, from its opening brace to its closing one."""
+        opener, around = Token("{", "{", _at(index, column)), self._open
+        if (form := _FORM.search(self.source.lines[index], column, end)) is not None:
+            why, fix = "numbers are shown as `print` shows them", "write {round(x, 2)}"
+            self._report("J003", "a format in a text", _at(index, form.start(), end), why, fix)
+            return
+        self._open, column = [opener], column + 1
+        while column < end:
+            column = self._take_piece(index, column, end)
+        if self._open and (left := self._open[-1]) is not opener:
+            fix = f"add `{BRACKETS[left.text]}` where the expression ends"
+            self._report("J005", f"`{left.text}` is never closed", left.span, _PAIRED, fix)
+        self._open = around
 
     def _take_number(self, index: int, piece: re.Match[str]) -> int:
         text, end = piece[0], piece.end()
@@ -302,8 +350,10 @@ class Text:
             text = text[: wrong - 1]
         end = start + len(text)
         rest = self.source.lines[index][end:]
+        if rest[:1] in {'"', "'"} and text == "f":
+            return self._take_formatted(index, start)
         if rest[:1] in {'"', "'"} and len(text) <= 2:
-            why = "strings are plain: they name columns and files, and never hold values"
+            why = "a string is plain, or has values between braces, and then an f before it"
             title = f"`{text}` right before a string"
             self._report("J003", title, _at(index, start, end), why, f"take `{text}` out")
             return end
@@ -330,7 +380,7 @@ class Text:
             self._open.append(Token(sign, sign, span))
             self.lines[-1].tokens.append(self._open[-1])
         elif sign not in BRACKETS.values() or self._close(sign, span):
-            self._add("**" if sign == "^" else sign, sign, span)
+            self._add(sign.replace("^", "**"), sign, span)
         return end
 
     def _close(self, sign: str, span: Span) -> bool:
@@ -533,6 +583,16 @@ class Text:
                 self._say("J006", title, line.start, why, f"indent it by {levels[-1][0]}", others=others)
             levels.append((level, False))
         return ends
+
+
+def _closing(text: str, column: int, last: int) -> int | None:
+    """The place of the brace that closes another one, before the end of a text; None if none does."""
+    depth = 0
+    for place in range(column, last):
+        depth += (text[place] == "{") - (text[place] == "}")
+        if depth == 0:
+            return place
+    return None
 
 
 def _continues(body: str) -> bool:

@@ -16,25 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import asdict, field, frozen
 
-from jostle.lang.stops import Stop, near
+from jostle.lang.stops import Stop, similar
 from jostle.parameters import Parameter, shown
 
 if TYPE_CHECKING:
     from jostle.tasks import Task
-
-__all__ = [
-    "CORPORA",
-    "DATABASE",
-    "KEPT",
-    "LibraryOption",
-    "LibraryTask",
-    "library_options",
-    "library_tasks",
-    "look_among_installed",
-    "made",
-    "modules",
-    "written",
-]
 
 CORPORA = ("gridCorpus", "tableCorpus")
 KEPT = Path(__file__).with_name("options.json")
@@ -127,8 +113,7 @@ class LibraryOption:
 
     def no_parameter(self, name: str) -> Stop:
         """A refusal where it is given a parameter that it does not have."""
-        match = near(name, self.parameters)
-        fix = f"`{match}` has a similar name" if match else "use one of these" if self.parameters else "take it out"
+        fix = similar(name, self.parameters, "use one of these" if self.parameters else "take it out")
         why = f"it has {', '.join(self.parameters)}" if self.parameters else "it has no parameters"
         return Stop("J113", f"`{self.name}` has no parameter `{name}`", why, fix)
 
@@ -205,6 +190,19 @@ def library_options() -> Mapping[str, LibraryOption]:
 def modules() -> Mapping[str, tuple[str, ...]]:
     """What programs can import, by module."""
     return library().modules
+
+
+def imported(module: str, name: str) -> Any:
+    """The object that a module of the library calls so: an Option, or public databases."""
+    if module != "public":
+        from jostle.options.registry import get  # noqa: PLC0415 - loads every algorithm
+
+        return get(name)
+    from jostle import public  # noqa: PLC0415 - for training only
+
+    if name in public.CORPORA:
+        return getattr(public, name)
+    raise Stop("J104", f"there are no databases `{name}`", "public holds gridCorpus and tableCorpus", "gridCorpus")
 
 
 @cache

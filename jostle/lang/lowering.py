@@ -2,16 +2,21 @@
 
 A column is known by its codes, and computations see what these stand for (`value_names`). `values` stands for how many
 rows there are in a cell of all columns, as in a grid of counts. So conditions and groups are public functions of
-codes, and are worked out for every code before any row is looked at.
+codes, and are worked out for every code before any row is looked at. Of conditions that look at several columns at
+once, every combination of codes is worked out; rows are counted by these columns, and cells that meet them added up.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
+import numpy as np
 from attrs import evolve, field, frozen
+from numpy.typing import NDArray
 
 from jostle.lang.guard import ON_ROWS
 from jostle.lang.operators import is_number, kind_of
@@ -28,17 +33,27 @@ from jostle.lang.values import (
     attribute_of,
     column_values,
 )
-from jostle.privacy.expressions import cells, deviation, largest, mean_of_cells, occupied, rows, smallest, sums, total
+from jostle.privacy.expressions import (
+    CellSums,
+    cells,
+    deviation,
+    largest,
+    mean_of_cells,
+    occupied,
+    smallest,
+    sums,
+    total,
+)
 from jostle.privacy.nodes import Expression
 from jostle.tables.columns import Numeric
 from jostle.tables.schema import Schema
-
-__all__ = ["CELL", "OfColumns", "Query", "aggregated", "fact_of", "fact_of_table", "lower"]
 
 CELL = "values"
 """The number of rows in a cell of all columns."""
 MOST_WEIGHT_DIGITS = 10**6
 """Values that are summed are rounded to so many steps per unit at most."""
+MOST_COMBINATIONS = 20_000
+"""Of codes of several columns that a condition looks at."""
 MOST_KEPT = 64
 """Groups of one expression."""
 
@@ -106,14 +121,23 @@ def lower(query: Query, table: TableValue) -> PrivateNumber:
     schema = table.schema
     on_cells = [each for each in query.where if CELL in each.columns and CELL not in schema]
     of_cells = query.value is not None and CELL in query.value.columns and CELL not in schema
-    narrowing = _conditions(schema, [each for each in query.where if each not in on_cells])
+    narrowing, several = _conditions(schema, [each for each in query.where if each not in on_cells])
+    combined = _Combined.of(schema, several) if several else None
     groups = [_group(schema, each) for each in query.groupby]
+    if combined is not None and (on_cells or of_cells or query.aggregate == "persons"):
+        what = "persons" if query.aggregate == "persons" else "cells of all columns"
+        raise Stop(
+            "J504",
+            f"the condition `{combined.text}` on {what}",
+            "rows are counted by the columns that it looks at, and each row once",
+            "join conditions on single columns with `and`",
+        )
     if query.aggregate == "persons" and not on_cells:
         expression = _of_persons(query, schema, groups)
     elif on_cells or of_cells:
         expression = _of_cells(query, schema, on_cells, groups, conditions=bool(narrowing))
     else:
-        expression = _of_rows(query, schema, groups)
+        expression = _of_rows(query, schema, groups, combined)
     for column, codes in narrowing:
         expression = expression.where(column, *codes)
     return PrivateNumber(table, expression, tuple(group.axis for group in groups if group.column))
@@ -170,17 +194,79 @@ def _label(value: Any, *, whole: bool) -> Any:
     raise Stop("J504", f"rows are grouped by {kind_of(value)}", "a group is a number or a text", "groupby age / 10")
 
 
-def _conditions(schema: Schema, where: Iterable[OfColumns]) -> list[tuple[str, tuple[int, ...]]]:
-    kept: list[tuple[str, tuple[int, ...]]] = []
+@frozen(eq=False)
+class _Combined:
+    """Conditions that look at several columns at once."""
+
+    columns: tuple[str, ...]
+    meets: NDArray[np.bool_]
+    """Whether a combination of their codes meets all; one without a value in a column does not."""
+    text: str
+
+    @classmethod
+    def of(cls, schema: Schema, conditions: Sequence[OfColumns]) -> _Combined:
+        """The truth of conditions for every combination of codes."""
+        named = dict.fromkeys(name for each in conditions for name in each.columns if not _missing_axis(schema, name))
+        columns = tuple(_known(schema, name) for name in named)
+        text = " and ".join(each.text for each in conditions)
+        values = [list(enumerate(column_values(schema[name]))) for name in columns]
+        count = math.prod(map(len, values))
+        if count > MOST_COMBINATIONS:
+            raise Stop(
+                "J504",
+                f"the condition `{text}` looks at {count:,} combinations of values",
+                f"each is worked out, and {MOST_COMBINATIONS:,} at most",
+                "count parts that share no row, and add them up",
+            )
+        nothing = {name: OneValue(0) for each in conditions for name in each.columns if name not in columns}
+        meets = np.zeros(count, dtype=np.bool_)
+        for place, coded in enumerate(product(*values)):
+            if all(value is not None for _, value in coded):
+                found = zip(columns, coded, strict=True)
+                row = {**nothing, **{name: OneValue(value, schema[name], code) for name, (code, value) in found}}
+                meets[place] = all(each.compute(row) for each in conditions)
+        return cls(columns, meets.reshape([len(each) for each in values]), text)
+
+    def gathered(
+        self, schema: Schema, groups: Sequence[_Group], tally: Callable[[list[str]], Expression]
+    ) -> Expression:
+        """The cells of a tally by these columns and by groups, those that meet the conditions added up by group."""
+        places = {group.column: group.places for group in groups}
+        columns = list(dict.fromkeys([*places, *self.columns]))
+        classes: dict[str, int | Iterable[int]] = {}
+        firsts: list[list[int]] = []
+        for column in columns:  # codes that are in one group, and meet the same, are one
+            marks: list[Any] = list(places.get(column, (0,) * schema[column].size))
+            if column in self.columns:
+                alike = np.moveaxis(self.meets, self.columns.index(column), 0)
+                marks = [(mark, met.tobytes()) for mark, met in zip(marks, alike, strict=True)]
+            order = {mark: number for number, mark in enumerate(dict.fromkeys(marks))}
+            classes[column] = [order[mark] for mark in marks]
+            firsts.append([marks.index(mark) for mark in order])
+        shape = tuple(len(group.axis) for group in groups)
+        sums = []
+        for codes in product(*firsts):
+            cell = dict(zip(columns, codes, strict=True))
+            place = 0
+            for group in groups:
+                place = place * len(group.axis) + group.places[cell[group.column]]
+            sums.append(place if self.meets[tuple(cell[name] for name in self.columns)] else -1)
+        return CellSums(tally(columns).coarsened(classes), sums, shape)
+
+
+Narrowing = list[tuple[str, tuple[int, ...]]]
+"""Columns, with the codes that rows must have in them."""
+
+
+def _conditions(schema: Schema, where: Iterable[OfColumns]) -> tuple[Narrowing, list[OfColumns]]:
+    """The conditions on single columns, and those on several at once."""
+    kept: Narrowing = []
+    several: list[OfColumns] = []
     for each in where:
         columns = tuple(name for name in each.columns if not _missing_axis(schema, name))
         if len(columns) > 1:
-            raise Stop(
-                "J504",
-                f"the condition `{each.text}` looks at two columns at once",
-                "each condition is worked out from one column",
-                "join conditions on single columns with `and`",
-            )
+            several.append(each)
+            continue
         if not columns:
             if not each.compute(dict.fromkeys(each.columns, OneValue(0))):
                 kept.append((schema.names[0], ()))
@@ -188,18 +274,20 @@ def _conditions(schema: Schema, where: Iterable[OfColumns]) -> list[tuple[str, t
         name = _known(schema, columns[0])
         meets = _each_code(schema, each, name)
         kept.append((name, tuple(code for code, truth in enumerate(meets) if truth)))
-    return kept
+    return kept, several
 
 
 def _tallied(groups: Sequence[_Group]) -> Expression:
+    used = _by(groups)
+    return cells(*(group.column for group in used)).coarsened({each.column: each.places for each in used})
+
+
+def _by(groups: Sequence[_Group]) -> list[_Group]:
+    """The groups that columns make, each column once."""
     used = [group for group in groups if group.column]
-    if not used:
-        return rows()
-    names = [group.column for group in used]
-    if len(set(names)) < len(names):
+    if len({group.column for group in used}) < len(used):
         raise Stop("J504", "two groups of one column", "each column is grouped once", "take one of them out")
-    plain = cells(*names)
-    return plain.coarsened({group.column: group.places for group in used})
+    return used
 
 
 def _of_persons(query: Query, schema: Schema, groups: Sequence[_Group]) -> Expression:
@@ -214,18 +302,18 @@ def _of_persons(query: Query, schema: Schema, groups: Sequence[_Group]) -> Expre
     return counted
 
 
-def _of_rows(query: Query, schema: Schema, groups: Sequence[_Group]) -> Expression:
+def _of_rows(query: Query, schema: Schema, groups: Sequence[_Group], combined: _Combined | None) -> Expression:
     if query.aggregate == "count":
         for name in query.value.columns if query.value else ():
             _known(schema, name)
-        return _tallied(groups)
+        return _tallied(groups) if combined is None else combined.gathered(schema, _by(groups), lambda by: cells(*by))
     if query.aggregate != "sum":
         why, fix = ON_ROWS[query.aggregate]
         raise Stop("J215", f"`{query.aggregate}` of a column", why, fix)
-    return _summed(query, schema, groups)
+    return _summed(query, schema, _by(groups), combined)
 
 
-def _summed(query: Query, schema: Schema, groups: Sequence[_Group]) -> Expression:
+def _summed(query: Query, schema: Schema, groups: Sequence[_Group], combined: _Combined | None) -> Expression:
     value = query.value
     if value is None:
         raise Stop("J504", "a sum of nothing", "what is summed stands in brackets", "select sum(age) from db")
@@ -245,21 +333,20 @@ def _summed(query: Query, schema: Schema, groups: Sequence[_Group]) -> Expressio
     exact = [Fraction(number).limit_denominator(MOST_WEIGHT_DIGITS) for number in numbers]
     scale = 1
     for each in exact:
-        scale = min(MOST_WEIGHT_DIGITS, scale * each.denominator // _gcd(scale, each.denominator))
+        scale = min(MOST_WEIGHT_DIGITS, math.lcm(scale, each.denominator))
     weights = [round(each * scale) for each in exact]
     most = max(1, *(abs(weight) for weight in weights))
-    by = [group for group in groups if group.column]
-    tallied = sums(name, weights, most, by=[group.column for group in by])
-    if any(group.column == name for group in by):
+    if any(group.column == name for group in groups):
         raise Stop("J504", f"`{name}` is summed and grouped by", "group by another column", "take one of them out")
-    found = tallied.coarsened({group.column: group.places for group in by}) if by else tallied
+    if combined is None:
+        tallied = sums(name, weights, most, by=[group.column for group in groups])
+        found = tallied.coarsened({group.column: group.places for group in groups}) if groups else tallied
+    elif name in combined.columns:
+        title, why = f"`{name}` is summed, and `{combined.text}` looks at it", "rows are counted by what that looks at"
+        raise Stop("J504", title, why, "sum parts that share no row, and add them up")
+    else:
+        found = combined.gathered(schema, groups, lambda by: sums(name, weights, most, by=by))
     return found if scale == 1 else found / scale
-
-
-def _gcd(one: int, other: int) -> int:
-    while other:
-        one, other = other, one % other
-    return one
 
 
 def _of_cells(

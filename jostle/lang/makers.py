@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from jostle.sites import Policy
     from jostle.tasks import Instance, Judge
 
-__all__ = ["check_forced", "labelled", "learned_policies", "make", "metafeature_of"]
-
 
 def judge_of(program: Loaded, given: Any, task: Task[Any]) -> Judge | None:
     """A function of a program as a judge, or the task's judge of a name."""

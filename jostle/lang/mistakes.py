@@ -14,14 +14,17 @@ from attrs import frozen
 from jostle.errors import Diagnostic, Span
 from jostle.lang.lexer import BRACKETS, CLAUSE_WORDS, KEYWORDS, Token
 
-__all__ = ["explain_rejection"]
-
 OPERATORS = frozenset({"==", "!=", "<=", ">=", "//", "**", "%", "*", "<", ">", "|", "&", "+", "-", "/"})
 VALUES = frozenset({"NAME", "NUMBER", "PERCENT", "STRING", "True", "False", "None"})
-VALUE_STARTS, VALUE_ENDS = VALUES | {"{", "{{"}, VALUES | {")", "]", "}", "}}"}
+VALUE_STARTS, VALUE_ENDS = VALUES | {"{", "{{", "TEXT_START"}, VALUES | {")", "]", "}", "}}", "TEXT_END"}
 CLAUSES = frozenset(f"{first} {second}" for first, second in CLAUSE_WORDS.items())
 WORDS = frozenset(KEYWORDS) | CLAUSES
-UNNAMED = {"NAME": "a name", "_NEWLINE": "the end of the line"}
+UNNAMED = {
+    "NAME": "a name",
+    "_NEWLINE": "the end of the line",
+    "TEXT_MIDDLE": "the rest of the text",
+    "TEXT_END": "the rest of the text",
+}
 """How terminals are written that are no fixed texts."""
 
 LOOPS = "how often a loop runs would show, so loops go over lists whose length is public"
@@ -49,6 +52,7 @@ FOREIGN_WORDS = {
 }
 """For each of Python's words, why it is missing and what to do instead."""
 PAIRS = {"<>": "write !=", "&&": "write and", "||": "write or", "=>": "write >=", "=<": "write <="}
+SHORT = frozenset({"+=", "-=", "*=", "/=", "//=", "%=", "**=", "|=", "&="})
 NO_NAME = "is a word of the language, which a name cannot be"
 NO_SIGN = Token("", "", Span(0, 0, 0, 0))
 """Stands beside the first and the last token of a line."""
@@ -147,10 +151,6 @@ def _foreign_signs(slip: Slip) -> Iterator[Said]:
             yield "J012", f"`{pair}` is not in the language", left.span.to(right.span), why, PAIRS[pair]
     if token.kind == "=" and _touch(before, token):
         span, title = before.span.to(token.span), f"`{before.text}=` is not in the language"
-        if before.kind in OPERATORS:
-            name = slip.line[slip.index - 2].text if slip.index > 1 else "x"
-            fix = f"write {name} = {name} {before.text} ..."
-            yield "J012", title, span, "a name is given a new value with = alone", fix
         if before.kind == ":":
             yield "J012", title, span, "a name is given a value on a line of its own", "write = on a line before"
 
@@ -303,5 +303,5 @@ def _likely(expected: frozenset[str]) -> str:
     if {"+", "/"} <= rest:
         found.append("an operator")
         rest -= OPERATORS | {"and", "or", "not", "in", "if", "over", "(", "[", "."}
-    found += sorted(UNNAMED.get(kind, f"`{kind}`") for kind in rest)
+    found += sorted({UNNAMED.get(kind, f"`{kind}`") for kind in rest - SHORT})
     return " or ".join(found[:4]) if found else "nothing"

@@ -15,9 +15,6 @@ from jostle.lang.nodes import show_expression
 from jostle.lang.scopes import Definition, defined_in, symbols, target_names
 from jostle.lang.stops import Stop, near
 
-__all__ = ["callable_of", "check_call", "check_names", "gives_parameters"]
-
-
 Callable = nodes.FunctionDefinition | nodes.Lambda | Builtin | LibraryOption
 """What is called."""
 NO_LITERAL = object()
@@ -210,7 +207,6 @@ class _Resolver:
     ready: set[str] = field(factory=set)
     """Those that have a value where reading has come to."""
     symbols: frozenset[str] = field(init=False)
-    functions: dict[str, nodes.FunctionDefinition] = field(init=False)
 
     @top.default
     def _top(self) -> dict[str, tuple[Span, Definition]]:
@@ -222,10 +218,6 @@ class _Resolver:
     @symbols.default
     def _symbols(self) -> frozenset[str]:
         return symbols(self.module)
-
-    @functions.default
-    def _functions(self) -> dict[str, nodes.FunctionDefinition]:
-        return {each.name: each for each in self.module.body if isinstance(each, nodes.FunctionDefinition)}
 
     def check_imports(self) -> None:
         for statement in self.module.body:
@@ -332,16 +324,19 @@ class _Resolver:
                 self._read(parameter.default, scope)
             if parameter.name == EPSILON and function.is_option:
                 self._epsilon(parameter.name_span)
-        inner = _Scope(function)
+        inner = _Scope(function, dict(scope.own), {*scope.ready, *([function.name] if scope.function else [])})
         for parameter in function.parameters:
             inner.own[parameter.name] = parameter.name_span
             inner.ready.add(parameter.name)
+        parameters = {each.name for each in function.parameters}
         for name, span, definition in defined_in(function.body):
             if name == EPSILON:
                 if not isinstance(definition, nodes.Broken):
                     self._epsilon(span)
                 continue
-            inner.own.setdefault(name, span)
+            if inner.own.setdefault(name, span) is not span and name not in parameters:
+                inner.own[name] = span
+                inner.ready.discard(name)
         self._define(function.name, scope)
         self.check_body(function.body, inner)
 

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from functools import cache
+from itertools import pairwise
 from string import Formatter
 from typing import Any, ClassVar
 
@@ -87,6 +88,14 @@ def _ends_with_else(_: Any, value: Any) -> bool:
     return bool(value) and all(branch.condition is not None for branch in (value[0], *value[:-1]))
 
 
+def _is_woven(_: Any, value: Any) -> bool:
+    texts = [isinstance(part, String) for part in value]
+    apart = not any(one and other for one, other in pairwise(texts)) and String("") not in value
+    return apart and not all(texts) and not any(isinstance(each, Formatted) for part in value for each in walk(part))
+
+
+_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"')
+_woven = _must(_is_woven, "is no text with values in it")
 _name = _must(
     lambda _, value: value.isidentifier() and value not in KEYWORDS and value not in FOREIGN, "is no name: {!r}"
 )
@@ -270,6 +279,30 @@ class String(ExpressionNode):
 
 
 @frozen
+class Formatted(ExpressionNode):
+    """A text with public values in it: `f"{n} rows"`."""
+
+    parts: tuple[ExpressionNode, ...] = field(validator=_woven)
+    """Its own words, as texts, and between them the values."""
+
+    def shown(self) -> str:
+        """It in double quotes, the texts in its values in single ones."""
+        return f'f"{"".join(map(_woven_in, self.parts))}"'
+
+
+def _woven_in(part: ExpressionNode) -> str:
+    if isinstance(part, String):
+        return "".join(map(_character, part.value)).replace("{", "{{").replace("}", "}}")
+    text = _TEXT.sub(_in_single_quotes, part.shown())
+    return f"{{{' ' * text.startswith('{')}{text}}}"
+
+
+def _in_single_quotes(text: re.Match[str]) -> str:
+    inside = text[0][1:-1].replace("'", "\\'").replace("{", "\\u007b").replace("}", "\\u007d")
+    return f"'{inside}'"
+
+
+@frozen
 class Constant(ExpressionNode):
     """`True`, `False` or `None`."""
 
@@ -377,6 +410,15 @@ class DictComprehension(Braced):
     SHOWN = "{{{entry}{clauses}}}"
     entry: Entry
     clauses: tuple[ComprehensionClause, ...] = field(validator=_some)
+
+
+Comprehension = ListComprehension | SetComprehension | DictComprehension
+"""What is made by `for`."""
+
+
+def items_of(node: ExpressionNode | None) -> tuple[ExpressionNode, ...]:
+    """The items of a set, list or tuple as written; none of anything else."""
+    return node.items if isinstance(node, Set | List | Tuple) else ()
 
 
 @frozen
@@ -685,10 +727,15 @@ class Assign(Statement):
     target: Name | Tuple = field(validator=_target)
     """A name, or a tuple of names."""
     value: ExpressionNode
+    short: bool = field(default=False, eq=False, repr=False, kw_only=True)
+    """Whether it is written `x += e`, which is x = x + e."""
 
     def __format__(self, place: str) -> str:
+        value = self.value
+        if self.short and isinstance(value, BinaryOperation) and value.left == self.target:
+            return f"{self.target} {value.operator}= {value.right}"
         several = isinstance(self.target, Tuple) and len(self.target.items) > 1
-        return f"{self.target:{'BARE' if several else ''}} = {self.value}"
+        return f"{self.target:{'BARE' if several else ''}} = {value}"
 
 
 @frozen
@@ -796,6 +843,11 @@ class Module(Node):
     body: tuple[Statement, ...]
     trivia: Trivia = field(default=Trivia(), eq=False, repr=False, kw_only=True)
     """Comments of a program without statements."""
+
+
+def functions_of(body: Iterable[Node]) -> dict[str, FunctionDefinition]:
+    """The functions among some nodes, by name."""
+    return {each.name: each for each in body if isinstance(each, FunctionDefinition)}
 
 
 def children(node: Node) -> Iterator[Node]:

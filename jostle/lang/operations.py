@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from jostle.errors import JostleError
 from jostle.lang.extents import MOST_ITEMS, held
 from jostle.lang.frames import Frame
 from jostle.lang.lowering import aggregated
-from jostle.lang.operators import all_numbers, fraction, is_number, items, kind_of, number, plain_number, truth
+from jostle.lang.operators import all_numbers, fraction, is_number, items, kind_of, number, plain_number
 from jostle.lang.showing import holds_private, shown
 from jostle.lang.stops import Stop
 from jostle.lang.tree_values import pruned
@@ -35,11 +36,9 @@ from jostle.privacy.nodes import Expression, Sum
 from jostle.privacy.picks import PickEach, PickLargest
 from jostle.privacy.probe import Probe
 from jostle.privacy.split_scores import SplitScore, Utility
+from jostle.tables.block import grain_in
 from jostle.tables.routes import Routing
 from jostle.tasks.ranges.estimate import Estimate, Workload
-
-__all__ = ["BUYING", "NUMERIC", "PLAIN", "any_of", "best_of", "estimate_of", "operated"]
-
 
 UTILITIES: dict[str, Utility] = {"maxScore": "Max", "gini": "Gini", "infoGain": "InfoGain"}
 """What splits are scored by, in the words of the language."""
@@ -112,6 +111,12 @@ def estimate_of(queries: Any, cells: Sequence[Any]) -> Estimate:
 
 
 Operation = Callable[..., Any]
+
+
+def as_bought(number: Any) -> Any:
+    """A released number as programs have it: exact where it is whole."""
+    value = float(number)
+    return plain_number(Fraction(value)) if value.is_integer() else value
 
 
 def _numbers(values: tuple[Any, ...], name: str) -> list[Any]:
@@ -230,6 +235,47 @@ def noisy_count(frame: Frame, site: str, table: Any, epsilon: Any = None) -> Any
         number = table.table.probe.release(table.expression, budget, site=site)
         return frame.program.bought(site, plain_number(Fraction(number)))
     raise Stop("J501", f"`noisyCount` is given {kind_of(table)}", "it counts rows", "noisyCount(db, epsilon / 2)")
+
+
+STATISTICS = {f"noisy{method.title()}": method for method in ("mean", "median", "quantile", "sum", "variance")}
+"""Methods of probes, by what programs call them."""
+
+
+def asked_of(name: str, table: Any, attribute: Any, *share: Any) -> tuple[TableValue, tuple[Any, ...]]:
+    """The table and what it is asked of a column; refuse what is no column of numbers, or no share."""
+    if not isinstance(table, TableValue):
+        raise Stop("J501", f"`{name}` is given {kind_of(table)}", "it is of a table", f"{name}(db, db.age, ...)")
+    column = _column(attribute, f"what `{name}` is of", f"{name}(db, db.age, ...)")
+    table.codes(column)  # refuses one that is not there
+    try:
+        grain_in(table.schema, column)
+    except JostleError:
+        fix = f"noisyCount(db[{column} = v], epsilon / 2)"
+        raise Stop("J504", f"`{name}` of `{column}`", "its values are no numbers", fix) from None
+    shares = tuple(fraction(each, "a share") for each in share)
+    if not all(0 <= each <= 1 for each in shares):
+        raise Stop("J501", f"a share of {shown(shares[0])}", "it is a part of the rows, from 0 to 1", "write 50%")
+    return table, (column, *shares)
+
+
+def noisy_statistic(name: str) -> Operation:
+    """An operation that buys a statistic of a column, as a probe does."""
+
+    def run(
+        frame: Frame, site: str, table: Any, attribute: Any, epsilon: Any = None, *, asked: tuple[Any, ...] = ()
+    ) -> Any:
+        held, of = asked_of(name, table, attribute, *asked)
+        found = getattr(held.probe, STATISTICS[name])(*of, epsilon=_epsilon(frame, epsilon), site=site)
+        return frame.program.bought(site, as_bought(found))
+
+    return run
+
+
+def noisy_quantile(  # noqa: PLR0917 - as called
+    frame: Frame, site: str, table: Any, attribute: Any, share: Any, epsilon: Any = None
+) -> Any:
+    """A quantile of a column, noised."""
+    return noisy_statistic("noisyQuantile")(frame, site, table, attribute, epsilon, asked=(share,))
 
 
 def noisy_max(frame: Frame, site: str, domain: Any, utilities: Any, epsilon: Any = None) -> Any:
@@ -376,12 +422,12 @@ def _node(att: Any, children: Any) -> TreeNode:
     return TreeNode(att, children)
 
 
-def _column(value: Any, what: str) -> str:
+def _column(value: Any, what: str, fix: str = "maxScore(a, db.label, db)") -> str:
     if isinstance(value, KnownAttribute):
         return value.name
     if isinstance(value, str):
         return value
-    raise Stop("J501", f"{what} is {kind_of(value)}", "it is an attribute of the table", "maxScore(a, db.label, db)")
+    raise Stop("J501", f"{what} is {kind_of(value)}", "it is an attribute of the table", fix)
 
 
 def _score(kind: str) -> Operation:
@@ -426,8 +472,8 @@ NUMERIC: dict[str, Operation] = {
 
 PLAIN: dict[str, Operation] = {
     **NUMERIC,
-    "all": lambda xs: all(truth(each) for each in items(xs)),
-    "any": lambda xs: any(truth(each) for each in items(xs)),
+    "all": lambda xs: all(items(xs)),
+    "any": lambda xs: any(items(xs)),
     "argmax": best(max, "argmax"),
     "argmin": best(min, "argmin"),
     "fail": _fail,
@@ -485,6 +531,8 @@ def _rehearse(frame: Frame, site: str, option: Any, database: Any, scale: Any, e
 
 
 BUYING: dict[str, Callable[..., Any]] = {
+    **{name: noisy_statistic(name) for name in STATISTICS},
+    "noisyQuantile": noisy_quantile,
     "expMech": noisy_max,
     "map": _map,
     "noisyCount": noisy_count,

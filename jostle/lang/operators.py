@@ -28,26 +28,6 @@ from jostle.lang.values import (
 )
 from jostle.privacy.amounts import exact
 
-__all__ = [
-    "BINARY",
-    "COMPARE",
-    "EXACT",
-    "all_numbers",
-    "distinct",
-    "fraction",
-    "hashable",
-    "is_number",
-    "item_of",
-    "items",
-    "kind_of",
-    "named_alike",
-    "negated",
-    "number",
-    "plain_number",
-    "truth",
-]
-
-
 NUMBERS = (int, float, Fraction)
 EXACT = frozenset(NUMBERS)
 """Exactly these, which is quickly seen."""
@@ -275,11 +255,6 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {
 
 LISTED = frozenset({list, tuple, dict, range})
 """Values that give their items themselves. Exactly these, which is quickly seen."""
-
-
-def truth(value: Any) -> bool:
-    """Whether a value holds."""
-    return bool(value)
 
 
 def items(value: Any, what: str = "what is gone through") -> Any:

@@ -28,8 +28,6 @@ from jostle.lang import nodes
 from jostle.lang.lexer import MOST_MISTAKES, Line, Text, Token
 from jostle.lang.mistakes import explain_rejection
 
-__all__ = ["MOST_DEPTH", "Parsed", "parse", "parse_expression", "parse_text", "read_source", "typed_source"]
-
 ENDING = ".jst"
 """Of programs. What comes through a pipe has a name without one."""
 PROGRAM = FileKind("program", JostleError, "save it as UTF-8 in your editor", most_bytes=1 << 24)
@@ -163,7 +161,8 @@ def made() -> dict[str, Any]:
     lark: Any = Lark(GRAMMAR.read_text("utf-8"), parser="lalr", lexer="basic", maybe_placeholders=False)
     table = lark.parser.parser._parse_table  # noqa: SLF001 - Lark offers no other way to them
     written = {terminal.name: terminal.pattern.value for terminal in lark.terminals}
-    terminals = {END, *written, *lark.ignore_tokens, "NAME", "NUMBER", "PERCENT", "STRING", "BROKEN"}
+    texts = ("STRING", "TEXT_START", "TEXT_MIDDLE", "TEXT_END")
+    terminals = {END, *written, *lark.ignore_tokens, "NAME", "NUMBER", "PERCENT", *texts, "BROKEN"}
     numbers: dict[Any, int] = {}
     rules: dict[Any, int] = {}
     actions: list[dict[str, int]] = []
@@ -392,6 +391,17 @@ class Builder:
 
     # Statements
 
+    def _sign(self, pieces: list[Piece], _: Span) -> str:
+        return str(pieces[0].kind.removesuffix("="))
+
+    def _assign_computed(self, pieces: list[Piece], span: Span) -> Any:
+        """The node of `x += e`, which is x = x + e in any way but as it is written."""
+        target, sign, value = pieces
+        if not isinstance(target, nodes.Name):
+            return self._assign([target, value], span)
+        value = nodes.BinaryOperation(target, sign, value, span=span)
+        return self._node("assign", [target, value], span, short=True)
+
     def _assign(self, pieces: list[Piece], span: Span) -> Any:
         target, value = pieces
         names = target.items if isinstance(target, nodes.Tuple) else (target,)
@@ -522,6 +532,30 @@ class Builder:
     def _string(self, pieces: list[Piece], span: Span) -> nodes.String:
         return nodes.String(_read_string(pieces[0].text), span=span)
 
+    def _formatted(self, pieces: list[Piece], span: Span) -> nodes.ExpressionNode:
+        """The node of a text with values in it; values that are texts as written are a part of its own."""
+        parts: list[nodes.ExpressionNode] = []
+        for piece in pieces:
+            added: Sequence[nodes.ExpressionNode]
+            if isinstance(piece, Token):
+                start = 2 if piece.kind == "TEXT_START" else 1
+                added = [nodes.String(_unescaped(_plain_braces(piece.text[start:-1])), span=piece.span)]
+            else:
+                added = piece.parts if isinstance(piece, nodes.Formatted) else [piece]
+            for each in added:
+                if isinstance(each, nodes.String) and parts and isinstance(parts[-1], nodes.String):
+                    parts[-1] = evolve(parts[-1], value=parts[-1].value + each.value, span=parts[-1].span.to(each.span))
+                elif each != nodes.String(""):
+                    parts.append(each)
+                nested = next((one for one in nodes.walk(each) if isinstance(one, nodes.Formatted)), None)
+                if nested is not None:
+                    why, fix = "a text is read from left to right", "give the inner text a name on a line before"
+                    self._report("J003", "a text with values inside another", nested.span, why, fix)
+                    return nodes.String("", span=span)
+        if len(parts) == 1 and isinstance(parts[0], nodes.String):
+            return evolve(parts[0], span=span)
+        return nodes.Formatted(tuple(parts), span=span)
+
     def _constant(self, pieces: list[Piece], span: Span) -> nodes.Constant:
         return nodes.Constant({"True": True, "False": False, "None": None}[pieces[0].text], span=span)
 
@@ -559,14 +593,21 @@ def _read_number(text: str) -> Fraction:
 
 def _read_string(text: str) -> str:
     """The text that a string literal stands for."""
+    return _unescaped(_plain_braces(text[2:-1]) if text.startswith("f") else text[1:-1])
 
+
+def _plain_braces(text: str) -> str:
+    return text.replace("{{", "{").replace("}}", "}")
+
+
+def _unescaped(text: str) -> str:
     def stands_for(match: re.Match[str]) -> str:
         written = match[1]
         if len(written) > 1:
             return chr(int(written[1:], 16))
         return {"n": "\n", "t": "\t"}.get(written, written)
 
-    return re.sub(r"\\(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)", stands_for, text[1:-1])
+    return re.sub(r"\\(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)", stands_for, text)
 
 
 def _collapsed(lines: Sequence[str]) -> tuple[str, ...]:

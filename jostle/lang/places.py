@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from jostle.errors import Diagnostic
 from jostle.lang import nodes
 
-__all__ = ["check_places"]
-
 
 def check_places(module: nodes.Module) -> Iterator[Diagnostic]:
     """Report imports, functions and classes inside others, `return` outside, `==` for a part."""
@@ -29,10 +27,11 @@ def _check(body: Sequence[nodes.Statement], where: str) -> Iterator[Diagnostic]:
     for statement in body:
         match statement:
             case nodes.FunctionDefinition():
-                if where not in {"program", "class", "unknown"}:
-                    why = "a function inside another could carry private values out of it"
-                    fix = "move it to the top of the program and pass what it needs"
-                    yield Diagnostic("J016", "a function inside another", statement.name_span, why, fix)
+                if where.startswith("block") or (where == "function" and statement.marks):
+                    title = "an Option inside a function" if statement.marks else "a function under an `if` or a `for`"
+                    why = "what a name stands for is the same wherever it is called"
+                    fix = f"move it {'to the top of the program' if statement.marks else 'out of the block'}"
+                    yield Diagnostic("J016", title, statement.name_span, why, fix)
                 yield from _check(statement.body, "function")
             case nodes.ClassDefinition():
                 if where not in {"program", "unknown"}:
@@ -41,15 +40,15 @@ def _check(body: Sequence[nodes.Statement], where: str) -> Iterator[Diagnostic]:
                 yield from _check(statement.body, "class")
             case nodes.If():
                 for branch in statement.branches:
-                    yield from _check(branch.body, "function" if where == "function" else "block")
+                    yield from _check(branch.body, _in_block(where))
             case nodes.For():
-                yield from _check(statement.body, "function" if where == "function" else "block")
+                yield from _check(statement.body, _in_block(where))
             case nodes.Broken():
                 yield from _check(statement.body, "unknown")
             case nodes.Import() if where not in {"program", "unknown"}:
                 why = "what a program uses is listed at its top level"
                 yield Diagnostic("J016", "an import inside something", statement.span, why, "move it to the top")
-            case nodes.Return() if where in {"program", "block"}:
+            case nodes.Return() if where in {"program", "block of the program"}:
                 why = "`return` gives back what a function found"
                 yield Diagnostic("J016", "`return` outside a function", statement.span, why, "put it into a def")
             case nodes.Pass():
@@ -59,3 +58,7 @@ def _check(body: Sequence[nodes.Statement], where: str) -> Iterator[Diagnostic]:
                 yield Diagnostic(
                     "J016", "something else than a function in a class", statement.span, why, "move it out"
                 )
+
+
+def _in_block(where: str) -> str:
+    return "block of the program" if where in {"program", "block of the program"} else "block"

@@ -28,9 +28,6 @@ from jostle.lang.stops import Stop
 if TYPE_CHECKING:
     from jostle.tables.schema import Schema
 
-__all__ = ["Price", "Pricing", "price_of", "prices"]
-
-
 Seen = dict[Span, list[Any]]
 Paid = dict[Span, Amount]
 SHARE_IT_OUT = (

@@ -48,9 +48,6 @@ from jostle.lang.stops import Stop
 if TYPE_CHECKING:
     from jostle.tables.schema import Schema
 
-__all__ = ["Pricer", "PricingRules", "Unpriceable", "distinct", "item_called", "items", "keyed", "mapped"]
-
-
 DEFINITIONS = (nodes.FunctionDefinition, nodes.ClassDefinition, nodes.Import)
 MOST_STEPS = 60_000
 MOST_DEPTH = 60
@@ -101,7 +98,7 @@ class Pricer:
 
     def __attrs_post_init__(self) -> None:
         """Note what the program defines."""
-        self.functions = {each.name: each for each in self.module.body if isinstance(each, nodes.FunctionDefinition)}
+        self.functions = nodes.functions_of(self.module.body)
         self.symbols = symbols(self.module)
         self._run_top()
 
@@ -255,18 +252,30 @@ class Pricer:
     def called(self, name: str, given: Sequence[Any], named: Names, span: Span) -> Any:
         """The facts known of what a function gives."""
         definition = self.functions[name]
-        names: Names = {}
+        defaults = {each.name: self.value(each.default, self.globals) for each in definition.parameters if each.default}
+        return self.called_with(definition, given, named, span, defaults)
+
+    def called_with(
+        self,
+        definition: nodes.FunctionDefinition | nodes.Lambda,
+        given: Sequence[Any],
+        named: Names,
+        span: Span,
+        held: Names,
+    ) -> Any:
+        """The facts known of what a function gives that holds its defaults, and what else is around it."""
+        names = dict(held)
         for place, parameter in enumerate(definition.parameters):
             if place < len(given):
                 names[parameter.name] = given[place]
             elif parameter.name in named:
                 names[parameter.name] = named[parameter.name]
-            else:
-                names[parameter.name] = (
-                    UNKNOWN if parameter.default is None else self.value(parameter.default, self.globals)
-                )
+            elif parameter.default is None:
+                names[parameter.name] = UNKNOWN
             self.note(parameter.name_span, names[parameter.name])
         with self.deeper(span):
+            if isinstance(definition, nodes.Lambda):
+                return self.value(definition.body, names)
             found = self.run(definition.body, names)
         return None if found is NEVER else found
 

@@ -35,26 +35,10 @@ from jostle.lang.facts import (
 )
 from jostle.lang.pricing import Pricer, item_called, items
 from jostle.lang.pricing_public import check_computed, check_fact, check_index, computed_of, plain
-from jostle.lang.stops import near
+from jostle.lang.stops import similar
 
 if TYPE_CHECKING:
     from jostle.lang.values import TableValue
-
-__all__ = [
-    "GROUPS",
-    "attribute",
-    "binary",
-    "bought",
-    "index",
-    "made",
-    "mixed",
-    "negated",
-    "part",
-    "picked_by",
-    "refused",
-    "released",
-]
-
 
 GROUPS = "private numbers, one for each group"
 SCORE = "a private score"
@@ -200,34 +184,34 @@ def picked_by(pricer: Pricer, span: Span, domain: Any, utilities: Any) -> None:
         check_scores(pricer, span, scores)
 
 
-def binary(pricer: Pricer, node: nodes.BinaryOperation, left: Any, right: Any) -> Any:
+def binary(pricer: Pricer, node: nodes.BinaryOperation, names: Names) -> Any:
     """The facts known of a sum, product and so on."""
+    left, right = pricer.value(node.left, names), pricer.value(node.right, names)
     if isinstance(left, Rows | Bought) or isinstance(right, Rows | Bought):
         mixed(pricer, node.span, [left, right])
         return made(pricer, node.span, node.operator, [left, right])
-    return _public_result(pricer, node.span, node.operator, left, right)
+    check_computed(pricer, node.span, node.operator, [left, right])
+    try:
+        return computed_of(node.operator, left, right)
+    except (ArithmeticError, ValueError):
+        check_computed(pricer, node.span, node.operator, [left, right], failed=True)
+        return UNKNOWN
 
 
-def negated(pricer: Pricer, node: nodes.UnaryOperation, value: Any) -> Any:
-    """The facts known of a number with the other sign."""
+def unary(pricer: Pricer, node: nodes.UnaryOperation, names: Names) -> Any:
+    """The facts known of a number with a sign."""
+    value = pricer.value(node.operand, names)
+    if node.operator == "+":
+        return value
     if isinstance(value, Bought):
         return made(pricer, node.span, "negated", [value])
     check_computed(pricer, node.span, "-", [value])
     return computed_of("-", 0, value)
 
 
-def _public_result(pricer: Pricer, span: Span, operator: str, left: Any, right: Any) -> Any:
-    check_computed(pricer, span, operator, [left, right])
-    try:
-        return computed_of(operator, left, right)
-    except (ArithmeticError, ValueError):
-        check_computed(pricer, span, operator, [left, right], failed=True)
-        return UNKNOWN
-
-
-def attribute(pricer: Pricer, node: nodes.Attribute, value: Any) -> Any:
+def attribute(pricer: Pricer, node: nodes.Attribute, names: Names) -> Any:
     """The facts known of a named part of a value."""
-    name = node.name
+    value, name = pricer.value(node.value, names), node.name
     if isinstance(value, Bought):
         return combined([value])
     if not isinstance(value, Rows):
@@ -283,8 +267,9 @@ def _narrowed(pricer: Pricer, table: Rows, condition: nodes.Condition, column: A
     return evolve(table, account=account, table=narrowed, exact=exact)
 
 
-def index(pricer: Pricer, node: nodes.Index, value: Any, at: Any) -> Any:  # noqa: PLR0911 - one case per kind
+def index(pricer: Pricer, node: nodes.Index, names: Names) -> Any:  # noqa: PLR0911 - one case per kind
     """The facts known of an item."""
+    value, at = pricer.value(node.value, names), pricer.value(node.index, names)
     if isinstance(value, Bought):
         return item_of(pricer, node.span, value, at)
     if isinstance(value, Grouped):
@@ -311,9 +296,8 @@ def index(pricer: Pricer, node: nodes.Index, value: Any, at: Any) -> Any:  # noq
 
 
 def _no_key(pricer: Pricer, node: nodes.Index, value: dict[Any, Any], at: str | float | Fraction) -> Any:
-    keys: Sequence[str] = [each for each in value if isinstance(each, str)]
-    match = near(at, keys) if isinstance(at, str) else None
-    fix = f"`{match}` is a similar key" if match else "test with `in` first"
+    keys = [each for each in value if isinstance(each, str)] if isinstance(at, str) else []
+    fix = similar(str(at), keys, "test with `in` first", "is a similar key")
     pricer.report(
         Diagnostic("J507", f"there is no key `{at}`", node.index.span, "the dictionary does not have it", fix)
     )

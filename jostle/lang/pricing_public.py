@@ -34,25 +34,6 @@ from jostle.lang.facts import (
 )
 from jostle.lang.pricing import Pricer, distinct
 
-__all__ = [
-    "ATTRIBUTE",
-    "LISTED",
-    "NUMBER",
-    "SUMMED",
-    "TEXT",
-    "check_amount",
-    "check_compared",
-    "check_computed",
-    "check_fact",
-    "check_given",
-    "check_index",
-    "check_items",
-    "compared",
-    "computed_of",
-    "plain",
-]
-
-
 NUMBER, TEXT, TRUTH, NOTHING, LIST, DICT, ATTRIBUTE = range(7)
 LISTED = frozenset({LIST, DICT, ATTRIBUTE})
 SUMMED = frozenset({NUMBER, LIST, DICT})

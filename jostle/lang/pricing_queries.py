@@ -9,30 +9,28 @@ it says itself, from public facts alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import prod
 from typing import Any
 
 from jostle.errors import Diagnostic, OptionError
 from jostle.lang import nodes
 from jostle.lang.builtins import BUILTINS, EPSILON
 from jostle.lang.facts import Callee, Names, Rows, is_number, is_plain
-from jostle.lang.library import DATABASE, library_options
+from jostle.lang.library import DATABASE, imported, library_options
 from jostle.lang.lowering import CELL, OfColumns, Query, lower
 from jostle.lang.nodes import show_expression
 from jostle.lang.pricing import Pricer
 from jostle.lang.pricing_schema import NotKnownError, attempt, known_as, no_column, real
 from jostle.lang.scopes import named_slot, target_names
 from jostle.lang.showing import shown
-from jostle.lang.stops import Stop, near
+from jostle.lang.stops import Stop, similar
 from jostle.lang.values import OneValue, PrivateNumber, TableValue, code_called, column_values, first_of
 from jostle.options.base import ELSEWHERE, Option
 from jostle.tables.columns import Numeric
 from jostle.tables.schema import Schema
 
-__all__ = ["check_suited", "described"]
-
-
 MOST_VALUES = 2000
-"""Of a column with more, conditions are not worked out beforehand."""
+"""Of columns with more, conditions are not worked out beforehand."""
 AXES = {"x", "y", "z"}
 
 
@@ -98,9 +96,9 @@ class _Asked:
         return name in self.schema or name == CELL or (name in AXES and "x" in self.schema and grid)
 
     def is_large(self, node: nodes.ExpressionNode) -> bool:
-        """Whether a column of it has too many values to go through."""
-        return any(
-            column.name in self.schema and self.schema[column.name].size > MOST_VALUES for column in self.columns(node)
+        """Whether its columns have too many values, or combinations of values, to go through."""
+        return (
+            prod(self.schema[each.name].size for each in self.columns(node) if each.name in self.schema) > MOST_VALUES
         )
 
     def function(
@@ -175,8 +173,8 @@ class _Asked:
             is_name = isinstance(value, str) or is_number(value)
             if not is_name or code_called(column, value) is not None:
                 continue
-            match = near(value, column.labels) if isinstance(value, str) else None
-            fix = f"`{match}` is a similar value" if match else "use one of these"
+            labels = column.labels if isinstance(value, str) else ()
+            fix = similar(str(value), labels, "use one of these", "is a similar value")
             if isinstance(column, Numeric) and isinstance(value, str) and _is_written_number(value):
                 fix = f"{name} == {value}"
             why = f"it can have {first_of(column.labels)}"
@@ -260,8 +258,6 @@ def _made(callee: Callee) -> Option | None:
     known = library_options().get(callee.name) if callee.kind in {"library", "configured"} else None
     if known is None or not all(map(is_plain, callee.names.values())):
         return None
-    from jostle.lang.imports import imported  # noqa: PLC0415 - loads algorithms
-
     option: Option = imported("options", callee.name)
     if not callee.names:
         return option

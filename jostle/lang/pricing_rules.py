@@ -28,7 +28,9 @@ from jostle.lang.facts import (
     either,
     is_keyed,
     is_plain,
+    is_scalar,
     kind_of,
+    scalar_text,
     truth_of,
     whole,
     whole_list,
@@ -42,9 +44,9 @@ from jostle.lang.pricing_private import (
     binary,
     bought,
     index,
-    negated,
     part,
     released,
+    unary,
 )
 from jostle.lang.pricing_public import check_amount, check_compared, check_items, compared
 from jostle.lang.scopes import defined_in, named_slot
@@ -52,9 +54,6 @@ from jostle.lang.stops import Stop
 
 if TYPE_CHECKING:
     from jostle.tables.schema import Schema
-
-__all__ = ["RULES"]
-
 
 OPTIONS = frozenset({"option", "library", "configured", "maker"})
 """Kinds of what is called with a database, and spends what it is allotted."""
@@ -90,9 +89,6 @@ def check_asked(pricer: Pricer, node: nodes.Call, callee: Callee, given: Sequenc
             pricer.report(Diagnostic("J501", title, written.span, why, fix))
 
 
-Comprehension = nodes.ListComprehension | nodes.SetComprehension | nodes.DictComprehension
-
-
 @frozen(eq=False)
 class _Pair:
     """A key and a value of a dictionary that is being made."""
@@ -101,7 +97,7 @@ class _Pair:
     value: Any
 
 
-def comprehension(pricer: Pricer, node: Comprehension, names: Names) -> Any:
+def comprehension(pricer: Pricer, node: nodes.Comprehension, names: Names) -> Any:
     """The facts known of a list, a set or a dictionary that is made by `for`."""
     found = _Making(pricer, node, dict(names)).go(0)
     if isinstance(node, nodes.DictComprehension):
@@ -123,7 +119,7 @@ def _dictionary(found: list[Any] | Some | Unknown) -> Any:
 @frozen
 class _Making:
     pricer: Pricer
-    node: Comprehension
+    node: nodes.Comprehension
     names: Names
 
     def go(self, number: int) -> list[Any] | Some | Unknown:
@@ -209,6 +205,7 @@ def call(pricer: Pricer, node: nodes.Call, names: Names) -> Any:
 
 
 def called(pricer: Pricer, span: Span, callee: Any, given: list[Any], named: Names) -> Any:  # noqa: PLR0911 - one per kind
+    """The facts known of what a call of what is known so gives."""
     if not isinstance(callee, Callee):
         return _not_called(pricer, span, callee, [*given, *named.values()])
     if callee.kind == "several":
@@ -216,7 +213,7 @@ def called(pricer: Pricer, span: Span, callee: Any, given: list[Any], named: Nam
     if callee.kind == "function":
         return pricer.called(callee.name, given, named, span)
     if callee.kind == "lambda" and callee.node is not None:
-        return _called_lambda(pricer, span, callee.node, callee.names, given, named)
+        return pricer.called_with(callee.node, given, named, span, callee.names)
     if callee.kind in OPTIONS:
         if callee.kind == "library" and library_options()[callee.name].is_given_parameters(len(given), named):
             return Callee("configured", callee.name, names=named)
@@ -238,19 +235,6 @@ def _not_called(pricer: Pricer, span: Span, value: Any, given: list[Any]) -> Any
     elif private and not is_plain(value):
         raise Unpriceable("which function is called depends on a released number")
     return UNKNOWN
-
-
-def _called_lambda(  # noqa: PLR0917 - as it is called
-    pricer: Pricer, span: Span, node: nodes.Lambda, around: Names, given: list[Any], named: Names
-) -> Any:
-    values = {
-        parameter.name: UNKNOWN if parameter.default is None else pricer.value(parameter.default, around)
-        for parameter in node.parameters
-    }
-    values |= dict(zip(list(values), given, strict=False))
-    values |= {name: value for name, value in named.items() if name in values}
-    with pricer.deeper(span):
-        return pricer.value(node.body, {**around, **values})
 
 
 def noised(pricer: Pricer, node: nodes.Noised, names: Names) -> Any:
@@ -279,7 +263,7 @@ def choose(pricer: Pricer, node: nodes.Choose, names: Names) -> Any:
     """The facts known of what is chosen."""
     if node.informed_by is not None:
         pricer.value(node.informed_by, names)
-    among = node.among.items if isinstance(node.among, nodes.Set | nodes.List | nodes.Tuple) else ()
+    among = nodes.items_of(node.among)
     return either([pricer.value(each, names) for each in among]) if among else UNKNOWN
 
 
@@ -297,6 +281,10 @@ def run(pricer: Pricer, body: Sequence[nodes.Statement], names: Names, then: The
                     pricer.store(statement.target, pricer.value(statement.value, names), names)
                 case nodes.ExpressionStatement():
                     pricer.value(statement.value, names)
+                case nodes.FunctionDefinition():
+                    found = _holding(pricer, statement, names)
+                    names[statement.name] = found.names[statement.name] = found
+                    pricer.note(statement.name_span, found)
                 case nodes.Return():
                     return None if statement.value is None else pricer.value(statement.value, names)
                 case nodes.If() if _returns(statement):
@@ -399,6 +387,12 @@ def _returns(statement: nodes.Statement) -> bool:
     return any(isinstance(each, nodes.Return) for each in nodes.walk(statement))
 
 
+def _holding(pricer: Pricer, node: nodes.Lambda | nodes.FunctionDefinition, names: Names) -> Callee:
+    """The facts known of a function that is made here: with what is around it, and its defaults."""
+    defaults = {each.name: pricer.value(each.default, names) for each in node.parameters if each.default is not None}
+    return Callee("lambda", node=node, names={**names, **defaults})
+
+
 def _name(pricer: Pricer, node: nodes.Name, names: Names) -> Any:
     name = node.name
     if name in names:
@@ -410,6 +404,11 @@ def _name(pricer: Pricer, node: nodes.Name, names: Names) -> Any:
     if name in BUILTINS:
         return Callee("builtin", name)
     return name if name in pricer.symbols else UNKNOWN
+
+
+def _formatted(pricer: Pricer, node: nodes.Formatted, names: Names) -> Any:
+    values = [pricer.value(part, names) for part in node.parts]
+    return "".join(map(scalar_text, values)) if all(map(is_scalar, values)) else Unknown(kind="a public text")
 
 
 def _listed(pricer: Pricer, node: nodes.Tuple | nodes.List, names: Names) -> Any:
@@ -424,22 +423,13 @@ def _entries(pricer: Pricer, node: nodes.Dict, names: Names) -> Any:
     return keyed([(pricer.value(entry.key, names), pricer.value(entry.value, names)) for entry in node.entries])
 
 
-def _binary(pricer: Pricer, node: nodes.BinaryOperation, names: Names) -> Any:
-    return binary(pricer, node, pricer.value(node.left, names), pricer.value(node.right, names))
-
-
-def _unary(pricer: Pricer, node: nodes.UnaryOperation, names: Names) -> Any:
-    found = pricer.value(node.operand, names)
-    return negated(pricer, node, found) if node.operator == "-" else found
-
-
 def _not(pricer: Pricer, node: nodes.Not, names: Names) -> Any:
     found = truth_of(pricer.value(node.operand, names))
     return not found if isinstance(found, bool) else UNKNOWN
 
 
 def _make_choice_maker(pricer: Pricer, node: nodes.MakeChoiceMaker, names: Names) -> Any:
-    among = node.among.items if isinstance(node.among, nodes.Set | nodes.List | nodes.Tuple) else ()
+    among = nodes.items_of(node.among)
     for each in nodes.children(node):
         if isinstance(each, nodes.ExpressionNode) and not (among and each is node.among):
             pricer.value(each, names)
@@ -526,6 +516,7 @@ RULES = PricingRules(
         nodes.Percent: lambda _, node, __: node.share,
         nodes.String: lambda _, node, __: node.value,
         nodes.Constant: lambda _, node, __: node.value,
+        nodes.Formatted: _formatted,
         nodes.Tuple: _listed,
         nodes.List: _listed,
         nodes.Set: _set,
@@ -533,18 +524,16 @@ RULES = PricingRules(
         nodes.ListComprehension: comprehension,
         nodes.SetComprehension: comprehension,
         nodes.DictComprehension: comprehension,
-        nodes.BinaryOperation: _binary,
-        nodes.UnaryOperation: _unary,
+        nodes.BinaryOperation: binary,
+        nodes.UnaryOperation: unary,
         nodes.Comparison: _comparison,
         nodes.Not: _not,
         nodes.BooleanOperation: _boolean,
         nodes.Conditional: _conditional,
-        nodes.Attribute: lambda pricer, node, names: attribute(pricer, node, pricer.value(node.value, names)),
-        nodes.Index: lambda pricer, node, names: index(
-            pricer, node, pricer.value(node.value, names), pricer.value(node.index, names)
-        ),
+        nodes.Attribute: attribute,
+        nodes.Index: index,
         nodes.Part: part,
-        nodes.Lambda: lambda _, node, names: Callee("lambda", node=node, names=dict(names)),
+        nodes.Lambda: _holding,
         nodes.Call: call,
         nodes.Noised: noised,
         nodes.Select: _select,

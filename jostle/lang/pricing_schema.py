@@ -16,12 +16,12 @@ from jostle.errors import Diagnostic, JostleError, Source, Span
 from jostle.lang import nodes
 from jostle.lang.facts import UNKNOWN, Bought, Column, Each, Grouped, Rows, Unknown, is_number, whole
 from jostle.lang.lowering import fact_of_table
-from jostle.lang.operations import PLAIN
+from jostle.lang.operations import PLAIN, asked_of
 from jostle.lang.operators import BINARY, named_alike, negated
 from jostle.lang.operators import item_of as item_at
 from jostle.lang.pricing import Pricer
 from jostle.lang.showing import no_key
-from jostle.lang.stops import Stop, near, placed
+from jostle.lang.stops import Stop, placed, similar
 from jostle.lang.values import (
     KnownAttribute,
     OneValue,
@@ -36,23 +36,6 @@ from jostle.privacy.nodes import Expression
 from jostle.privacy.picks import PickLargest
 from jostle.privacy.release import AddNoiseTo
 from jostle.tables.schema import Schema
-
-__all__ = [
-    "NotKnownError",
-    "attempt",
-    "check_bought",
-    "check_key",
-    "check_scores",
-    "compared_by_name",
-    "fact",
-    "group_of",
-    "known_as",
-    "no_column",
-    "operated",
-    "part_of",
-    "real",
-    "table_of",
-]
 
 Private = PrivateNumber | SplitScoreOf
 PLENTY = Fraction(2**20)
@@ -130,16 +113,15 @@ def fact(pricer: Pricer, node: nodes.Attribute, table: TableValue) -> Any:
         (said,) = placed(mistake, Source("", ""), node.name_span).diagnostics
         if node.name == "rows":
             return Unknown(kind="a public number")
-        match = near(node.name, [each for each in (*table.schema.names, *FACTS) if each != node.name])
-        pricer.report(evolve(said, fix=f"`{match}` has a similar name") if match else said)
+        others = [each for each in (*table.schema.names, *FACTS) if each != node.name]
+        pricer.report(evolve(said, fix=similar(node.name, others, said.fix)))
         return UNKNOWN
     return known_as(value)
 
 
 def no_column(pricer: Pricer, name: str, span: Span, schema: Schema) -> None:
     """Report a column that a table does not have."""
-    match = near(name, schema.names)
-    fix = f"`{match}` has a similar name" if match else "name one of these"
+    fix = similar(name, schema.names, "name one of these")
     why = f"the table has {', '.join(schema.names[:12])}"
     pricer.report(Diagnostic("J503", f"there is no column `{name}`", span, why, fix))
 
@@ -163,8 +145,8 @@ def part_of(
             codes.append(table.coded(name, each))
         except (Stop, JostleError) as mistake:
             (said,) = placed(mistake, Source("", ""), condition.value.span).diagnostics
-            match = near(each, schema[name].labels) if isinstance(each, str) else None
-            pricer.report(evolve(said, fix=f"`{match}` is a similar value") if match else said)
+            labels = schema[name].labels if isinstance(each, str) else ()
+            pricer.report(evolve(said, fix=similar(str(each), labels, said.fix, "is a similar value")))
             return None
     return table.part(name, codes[0]) if codes else None
 
@@ -222,6 +204,16 @@ def compared_by_name(operator: str, left: Any, right: Any, one: OneValue | None,
         return named_alike(operator, real(left), real(right), one, other)
     except (NotKnownError, Stop):
         return UNKNOWN
+
+
+def check_statistic(pricer: Pricer, span: Span, name: str, asked: Sequence[Any]) -> None:
+    """Report what cannot be asked of a column of a table with this schema."""
+    try:
+        given = [real(value) for value in asked]
+    except NotKnownError:
+        return
+    if given:
+        attempt(pricer, span, asked_of, name, *given)
 
 
 def check_bought(pricer: Pricer, span: Span, number: Private) -> None:

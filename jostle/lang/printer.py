@@ -15,8 +15,6 @@ from jostle.errors import JostleError, Source
 from jostle.lang import nodes
 from jostle.lang.parser import Parsed, parse_text
 
-__all__ = ["show"]
-
 INDENT = "    "
 MOST_COLUMNS = 100
 """Longer lines are broken."""

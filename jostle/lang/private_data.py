@@ -19,8 +19,6 @@ from jostle.tables.queries import OwnQuery
 from jostle.tables.schema import Schema
 from jostle.tables.table import Table
 
-__all__ = ["PrivateData"]
-
 
 @frozen(eq=False, repr=False, slots=False)  # without slots, its rows are read once
 class PrivateData:

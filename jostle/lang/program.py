@@ -23,10 +23,12 @@ from jostle.lang.compiling_asked import KINDS, apply
 from jostle.lang.extents import deep_enough
 from jostle.lang.frames import Frame, Function
 from jostle.lang.guard_rules import check_entry
+from jostle.lang.library import imported
 from jostle.lang.parser import read_source
 from jostle.lang.price import Pricing
 from jostle.lang.program_options import ProgramOption
 from jostle.lang.references import check_files, listed
+from jostle.lang.roots import used_elsewhere
 from jostle.lang.scopes import defined_in, symbols
 from jostle.lang.stops import BROKEN_OFF, Stop, broken_off, placed
 from jostle.lang.values import TableValue
@@ -42,8 +44,6 @@ if TYPE_CHECKING:
     from jostle.privacy.probe import Probe
     from jostle.sites import Policy
     from jostle.tables.schema import Schema
-
-__all__ = ["Program", "Purchase", "SentProgram", "load", "load_source", "named"]
 
 
 @frozen(eq=False)
@@ -110,9 +110,11 @@ class Program:
     @property
     def entry(self) -> str | None:
         """The name to run if nobody says what: `main`, or the last function, Option or choice maker that can."""
-        from jostle.lang.entries import default_entry  # noqa: PLC0415 - entries are about programs
-
-        return default_entry(self)
+        if "main" in self.functions:
+            return "main"
+        used, order = used_elsewhere(self.module), list(self.globals)
+        able = [*self.functions, *self.options, *self.makers]
+        return max((name for name in able if name not in used), key=order.index, default=None)
 
     def __getitem__(self, name: str) -> Any:
         """The object that the program calls so."""
@@ -276,8 +278,6 @@ class Program:
                 self._compiler.statement(statement, Scope())(top)
 
     def _imported(self, statement: nodes.Import, name: nodes.ImportedName) -> Any:
-        from jostle.lang.imports import imported  # noqa: PLC0415 - loads algorithms
-
         try:
             return imported(statement.module, name.name)
         except JostleError as mistake:

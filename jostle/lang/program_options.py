@@ -27,8 +27,6 @@ from jostle.tasks import Task, task_of
 if TYPE_CHECKING:
     from jostle.tasks.metafeature import ChangedMeasure, View
 
-__all__ = ["Measure", "ProgramOption", "fitted_below", "labels_in", "needed_by", "version_of"]
-
 
 class ProgramOption(Option):
     """An Option that a program defines. It may spend what it is called with, and need not spend it all."""
@@ -138,9 +136,8 @@ class Measure:
 
     def __call__(self, view: View) -> float:
         """The metafeature's value."""
-        table = TableValue(market=Stand(view))
-        try:
-            value = self.function.run(self.program, [table], {}, Fraction(str(view.epsilon)))
+        try:  # what is bought twice is paid once, since equal expressions are one in a view
+            value = self.function.run(self.program, [TableValue(market=view)], {}, Fraction(str(view.epsilon)))
             if not is_number(value):
                 raise Stop("J501", f"a metafeature is {kind_of(value)}", "it is a number", "return {{ len(db) }}")  # noqa: TRY301 - given its place below
         except Stop as mistake:
@@ -169,22 +166,6 @@ class Measure:
 
     def __reduce__(self) -> tuple[object, ...]:
         return measure_of, (self.program.sent, self.function.name)
-
-
-class Stand:
-    """A view as a market: what is bought twice is paid once, since equal expressions are one there."""
-
-    def __init__(self, view: View) -> None:
-        self._view = view
-
-    @property
-    def schema(self) -> Schema:
-        """The public facts."""
-        return self._view.schema
-
-    def buy_cells(self, wanted: Any) -> Any:
-        """An expression's numbers, noised."""
-        return self._view.buy_cells(wanted)
 
 
 def measure_of(sent: Sent, function: str) -> Measure:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from pygments.lexer import RegexLexer, bygroups, words
+from pygments.lexer import RegexLexer, bygroups, include, words
 from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Whitespace, _TokenType
 
 from jostle.lang.builtins import BUILTINS
 from jostle.lang.lexer import KEYWORDS
-
-__all__ = ["JostleLexer"]
 
 _CONSTANTS = ("True", "False", "None")
 _TRUTHS = ("and", "or", "not", "in")
@@ -20,6 +18,17 @@ def _pair(first: str, second: str, kind: _TokenType) -> tuple[str, object]:
     """A rule for a keyword and the word after it."""
     coloured: object = bygroups(Keyword, Whitespace, kind)  # type: ignore[no-untyped-call] # its stubs leave it so
     return rf"({first})(\s+)({second})", coloured
+
+
+def _formatted(quote: str, kind: _TokenType) -> list[object]:
+    """The rules for a text with values in it."""
+    return [
+        (quote, kind, "#pop"),
+        (r"\n", Whitespace, "#pop"),
+        (r"\{\{|\}\}|\\.", String.Escape),
+        (r"\{", String.Interpol, "value"),
+        (rf"[^{quote}\\{{}}\n]+|.", kind),
+    ]
 
 
 class JostleLexer(RegexLexer):
@@ -34,6 +43,8 @@ class JostleLexer(RegexLexer):
             (r"\s+", Whitespace),
             (r"#\s*(?:Option|Metafeature)\s*$", Comment.Preproc),
             (r"#.*$", Comment.Single),
+            (r'f"', String.Affix, "double"),
+            (r"f'", String.Affix, "single"),
             (r'"(?:[^"\\\n]|\\.)*"', String.Double),
             (r"'(?:[^'\\\n]|\\.)*'", String.Single),
             (r"(?:[0-9][0-9_]*(?:\.[0-9_]+)?|\.[0-9][0-9_]*)(?:[eE][+-]?[0-9]+)?%?", Number),
@@ -49,7 +60,11 @@ class JostleLexer(RegexLexer):
             (words(tuple(sorted(BUILTINS)), prefix=r"\b", suffix=r"\b"), Name.Builtin),
             (r"[^\W\d]\w*", Name),
             (r"\{\{|\}\}", Operator),
-            (r"==|!=|<=|>=|//|\*\*|[=<>+\-*/%|&^]", Operator),
+            (r"==|!=|<=|>=|(?://|\*\*|[+\-*/%|&^])=?|[=<>]", Operator),
             (r"[()\[\]{}:,.]", Punctuation),
-        ]
+        ],
+        "double": _formatted('"', String.Double),
+        "single": _formatted("'", String.Single),
+        "value": [(r"\}", String.Interpol, "#pop"), (r"\{(?!\{)", Punctuation, "braced"), include("root")],
+        "braced": [(r"\}", Punctuation, "#pop"), (r"\{(?!\{)", Punctuation, "braced"), include("root")],
     }

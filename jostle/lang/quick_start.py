@@ -30,8 +30,6 @@ from jostle.lang.operators import kind_of
 from jostle.lang.stops import Stop
 from jostle.options.base import Option
 
-__all__ = ["QuickStart", "check_learned", "error_of", "quickly"]
-
 EPSILONS = ("1/10", "1", "10")
 SHARE = SHARES[1:2]
 """The one share of the budget for metafeatures that is tried, where nobody said which."""

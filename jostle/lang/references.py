@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from jostle.corpora.named import NamedFiles, PublicFiles
     from jostle.tables.schema import Schema
 
-__all__ = ["check_files", "check_named", "listed", "schema_named"]
-
 PUBLIC = "public"
 OF_FILES = "whoever runs a program says which files it may read, and nothing else is looked at"
 NAME_THEM = "run it with --public FOLDER; in Python, load(program, public=[folder])"

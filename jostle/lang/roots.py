@@ -11,9 +11,6 @@ from jostle.lang.builtins import BUILTINS
 from jostle.lang.guard import Mode
 from jostle.lang.scopes import defined_in, target_names
 
-__all__ = ["Root", "entered", "judges", "metafeatures", "reached_from", "roots", "table_parameters", "used_elsewhere"]
-
-
 TABLE = "table"
 """What known functions call a database that they are given."""
 CALLED_SO = {"db", "D"}
@@ -24,7 +21,7 @@ OTHERS_HAVE = {"pred", "size", "votes", "att", "children", "name", "values"}
 
 def table_parameters(module: nodes.Module, definition: nodes.FunctionDefinition) -> tuple[int, ...]:
     """The places of the parameters that are used as databases."""
-    functions = {each.name: each for each in module.body if isinstance(each, nodes.FunctionDefinition)}
+    functions = {**nodes.functions_of(nodes.walk(module)), **nodes.functions_of(module.body)}
     known: dict[str, set[str]] = {name: set() for name in functions}
     known.setdefault(definition.name, set())
     everything = {**functions, definition.name: definition}
@@ -173,9 +170,7 @@ def roots(module: nodes.Module) -> Iterator[Root]:
 
 def metafeatures(module: nodes.Module) -> frozenset[str]:
     """The functions that are marked as metafeatures, or inform a choice maker, by way of other names or not."""
-    marked = {
-        each.name for each in module.body if isinstance(each, nodes.FunctionDefinition) and "Metafeature" in each.marks
-    }
+    marked = (name for name, each in nodes.functions_of(module.body).items() if "Metafeature" in each.marks)
     return frozenset(marked) | _named_in(module, [maker.informed_by for maker in _makers(module)])
 
 
@@ -190,7 +185,7 @@ def _makers(module: nodes.Module) -> list[nodes.MakeChoiceMaker]:
 
 def _named_in(module: nodes.Module, expressions: Iterable[nodes.ExpressionNode | None]) -> frozenset[str]:
     """The functions that expressions name, or names that they use stand for."""
-    functions = {each.name for each in module.body if isinstance(each, nodes.FunctionDefinition)}
+    functions = set(nodes.functions_of(module.body))
     assigned: dict[str, list[nodes.ExpressionNode]] = {}
     for statement in module.body:
         if isinstance(statement, nodes.Assign) and isinstance(statement.target, nodes.Name):
@@ -227,3 +222,8 @@ def reached_from(module: nodes.Module, entry: str) -> frozenset[str]:
         found.add(name)
         waiting |= named.get(name, set()) & set(named) - found
     return frozenset(found)
+
+
+def runs_something(module: nodes.Module) -> bool:
+    """Whether there is anything in a program but imports and comments."""
+    return any(not isinstance(statement, nodes.Import) for statement in module.body)

@@ -42,9 +42,6 @@ from jostle.tasks import CLASSIFICATION, RANGES, TASKS, UNTOLD, Task, task_of
 from jostle.trace.records import Record, Released, Trace, Trusted
 from jostle.visible import print_visible, visible
 
-__all__ = ["ENDINGS", "Outcome", "all_bought", "as_data", "as_markup", "as_text", "run_program", "write_answer"]
-
-
 ENDINGS = tuple(dict.fromkeys(["", ".json", *(ending for task in TASKS.values() for ending in task.shown.endings)]))
 """Of files that answers are written to, whatever they answer; without one, it is JSON."""
 

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from jostle.errors import Span
 from jostle.lang import nodes
 
-__all__ = ["Definition", "defined_in", "named_slot", "symbols", "target_names"]
-
 Definition = nodes.Import | nodes.FunctionDefinition | nodes.ClassDefinition | nodes.Assign | nodes.For | nodes.Broken
 """A statement that gives something a name."""
 
@@ -52,8 +50,8 @@ def symbols(module: nodes.Module) -> frozenset[str]:
     """The names that stand for themselves: alternatives of labelled choices that nothing defines."""
     found: set[str] = set()
     for node in nodes.walk(module):
-        if isinstance(node, nodes.Choose) and isinstance(node.among, nodes.Set | nodes.List | nodes.Tuple):
-            found.update(item.name for item in node.among.items if isinstance(item, nodes.Name))
+        if isinstance(node, nodes.Choose):
+            found.update(item.name for item in nodes.items_of(node.among) if isinstance(item, nodes.Name))
     return frozenset(found)
 
 

@@ -30,8 +30,6 @@ except ModuleNotFoundError as missing:
 if TYPE_CHECKING:
     from jostle.tables.schema import Schema
 
-__all__ = ["server"]
-
 FROM = re.compile(r"\s*from\s+\w*$")
 IMPORT = re.compile(r"\s*from\s+(\w+)\s+import\s+.*$")
 AFTER_DOT = re.compile(r"\w+\.\w*$")

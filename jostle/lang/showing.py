@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from jostle.lang.stops import Stop, near
+from jostle.lang.facts import is_scalar, scalar_text
+from jostle.lang.stops import Stop, similar
 from jostle.lang.values import KnownAttribute, Leaf, Private, TreeNode, first_of
 from jostle.visible import visible
-
-__all__ = ["holds_private", "no_key", "shown", "shown_inside"]
 
 PUBLIC = frozenset({int, float, Fraction, str, bool, type(None), KnownAttribute})
 """Kinds of values that are public, and hold no others. Exactly these, which is quickly seen."""
@@ -35,10 +34,8 @@ def holds_private(value: Any) -> bool:  # noqa: PLR0911 - one per kind
 
 def shown(value: Any) -> str:
     """A public or released value for people."""
-    if isinstance(value, bool) or value is None:
-        return str(value)
-    if isinstance(value, Fraction | float):
-        return f"{float(value):.6g}"
+    if is_scalar(value):
+        return scalar_text(value)
     if isinstance(value, list | tuple):
         left, right = "[]" if isinstance(value, list) else "()"
         return f"{left}{', '.join(map(shown_inside, value))}{right}"
@@ -55,7 +52,7 @@ def shown_inside(value: Any) -> str:
 def no_key(key: Any, keys: Sequence[Any], what: str) -> Stop:
     """A refusal where a dictionary does not have a key, or a query a group."""
     called = f" `{shown(key)}`" if isinstance(key, str | int | float | Fraction | tuple) else ""
-    match = near(key, [each for each in keys if isinstance(each, str)]) if isinstance(key, str) else None
-    fix = f"`{match}` is a similar one" if match else "test with `in` first" if what == "key" else "use one of these"
+    names = [each for each in keys if isinstance(each, str)] if isinstance(key, str) else []
+    fix = similar(str(key), names, "test with `in` first" if what == "key" else "use one of these", "is a similar one")
     why = f"there are {first_of([shown(each) for each in keys])}" if keys else "there are none"
     return Stop("J507", f"there is no {what}{called}", why, fix)

@@ -9,8 +9,6 @@ from traceback import extract_tb
 
 from jostle.errors import BudgetError, Diagnostic, JostleError, ProgramError, Source, Span, said_by
 
-__all__ = ["BROKEN_OFF", "MISTAKES", "RefusedProgramError", "Stop", "broken_off", "near", "placed", "too_large"]
-
 BROKEN_OFF = "J902"
 """Of what goes wrong inside of Jostle itself."""
 MOST_WORDS = 160
@@ -82,6 +80,12 @@ def _without_value(mistake: ArithmeticError) -> Stop:
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())
+
+
+def similar(name: str, known: Iterable[str], otherwise: str, what: str = "has a similar name") -> str:
+    """What to do about a name that is not known: the known one that was meant, or something else."""
+    match = near(name, known)
+    return f"`{match}` {what}" if match else otherwise
 
 
 def near(name: str, known: Iterable[str]) -> str | None:

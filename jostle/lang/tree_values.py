@@ -16,8 +16,6 @@ from jostle.options.models.kinds import TreeModel
 from jostle.tables.routes import Routing
 from jostle.tables.schema import Schema
 
-__all__ = ["pruned", "to_model"]
-
 Tree = Leaf | TreeNode
 
 

@@ -17,43 +17,17 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NoReturn, Protocol
 
-from attrs import evolve, field, frozen
+from attrs import Factory, evolve, field, frozen
 
 from jostle.lang.accounts import TWO_DATABASES
 from jostle.lang.extents import Extent, measured, together
 from jostle.lang.stops import Stop
-from jostle.privacy.expressions import one_rule, sensitivity
+from jostle.privacy.expressions import CellSums, one_rule, sensitivity
 from jostle.privacy.nodes import Expression, Tally
 from jostle.privacy.probe import Probe
 from jostle.tables.columns import MISSING, OTHER, Column, Numeric
 from jostle.tables.columns import Column as ColumnOfTable
 from jostle.tables.schema import Schema
-
-__all__ = [
-    "Axis",
-    "ByGroup",
-    "Features",
-    "KnownAttribute",
-    "Leaf",
-    "OneValue",
-    "Private",
-    "PrivateNumber",
-    "SplitScoreOf",
-    "TableValue",
-    "TreeNode",
-    "attribute_of",
-    "code_called",
-    "column_values",
-    "common",
-    "first_of",
-    "is_count",
-    "is_score",
-    "no_column",
-    "numbered",
-    "places_of",
-    "sensitivity_of",
-]
-
 
 MOST_LISTED = 8
 
@@ -417,11 +391,9 @@ def is_score(number: PrivateNumber | SplitScoreOf) -> bool:
 def is_count(number: PrivateNumber | SplitScoreOf) -> bool:
     """Whether a private number is a number of rows."""
     known = numbered(number)
-    return (
-        isinstance(known, PrivateNumber)
-        and isinstance(known.expression, Tally)
-        and not (known.expression.weights or known.expression.persons)
-    )
+    found = known.expression if isinstance(known, PrivateNumber) else None
+    tally = found.of if isinstance(found, CellSums) else found
+    return isinstance(tally, Tally) and not (tally.weights or tally.persons)
 
 
 def common(numbers: Iterable[PrivateNumber]) -> tuple[TableValue, list[Expression]]:
@@ -461,11 +433,12 @@ class Leaf:
     size: Any = None
     votes: Mapping[Any, Any] | None = field(default=None, eq=False)
     """How many rows of each class there are, as far as was bought."""
-    extent: Extent = field(init=False, eq=False, repr=False)
-
-    def __attrs_post_init__(self) -> None:
-        """Refuse what is too deep."""
-        object.__setattr__(self, "extent", together((self.pred, self.size, self.votes)))
+    extent: Extent = field(
+        default=Factory(lambda self: together((self.pred, self.size, self.votes)), takes_self=True),
+        init=False,
+        eq=False,
+        repr=False,
+    )
 
 
 @frozen
@@ -474,11 +447,9 @@ class TreeNode:
 
     att: KnownAttribute
     children: Mapping[Any, Any] = field(eq=False)
-    extent: Extent = field(init=False, eq=False, repr=False)
-
-    def __attrs_post_init__(self) -> None:
-        """Refuse what is too deep."""
-        object.__setattr__(self, "extent", measured(self.children))
+    extent: Extent = field(
+        default=Factory(lambda self: measured(self.children), takes_self=True), init=False, eq=False, repr=False
+    )
 
 
 @frozen

@@ -14,8 +14,6 @@ from attrs import evolve, fields
 from jostle.lang import nodes
 from jostle.lang.nodes import show_expression
 
-__all__ = ["variants"]
-
 AnyNode = TypeVar("AnyNode", bound=nodes.Node)
 Change = Mapping[nodes.ExpressionNode, nodes.ExpressionNode]
 """What stands in the place of what, wherever that stands."""

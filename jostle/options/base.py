@@ -163,10 +163,12 @@ class Option(ABC, Generic[Answer]):
         """
         asked, name = epsilon_amount(epsilon), self.name
         check_probe(db, name)
-        if reason := self.refuses(db.schema):
-            raise OptionError(f"{name} does not run here: {reason}", fix=ELSEWHERE)
-        db, asked, looked = self._on_rows(db, asked, site or name)
         schema, rows = db.schema, db.unit
+        if reason := self.refuses(schema):
+            raise OptionError(f"{name} does not run here: {reason}", fix=ELSEWHERE)
+        db, rest = (db, asked) if rows == 1 else self._on_rows(db, asked, site or name)
+        schema, rows = (schema, rows) if rows == 1 else (db.schema, db.unit)
+        asked, looked = rest, asked - rest
         unit = rows if self.of_rows else 1
         budget, of_a_row = asked / unit, asked / rows
         event = self.cost(schema, budget)
@@ -181,7 +183,7 @@ class Option(ABC, Generic[Answer]):
                 fix="please report it, with the schema",
             )
         # Charged with its first question: what is refused before, by the Option or at the door, costs nothing.
-        allotted = db.hand(asked, site=site or self.name, settles=self.settles, of_rows=self.of_rows)
+        allotted = db.hand(asked, site=site or name, option=name, settles=self.settles, of_rows=self.of_rows)
         try:
             with stage(site or self.name), choices_noted(allotted, self.learned):
                 answer = run(allotted, budget)
@@ -214,11 +216,10 @@ class Option(ABC, Generic[Answer]):
             db.note_answer(stated, site=site or self.name, whole=False)
         return known
 
-    def _on_rows(self, db: Probe, asked: Fraction, site: str) -> tuple[Probe, Fraction, Fraction]:
-        """The table, what may be spent of it, and what a look cost that left fewer rows of a person to be read."""
-        counts = self.task.question.counts(db.schema) if self.of_rows and db.unit > 1 and not db.divided else 0
-        db, rest = with_fewer_rows(db, asked, counts, site) if counts else (db, asked)
-        return db, rest, asked - rest
+    def _on_rows(self, db: Probe, asked: Fraction, site: str) -> tuple[Probe, Fraction]:
+        """The table and what may be spent of it, after a look that left fewer rows of a person to be read."""
+        counts = self.task.question.counts(db.schema) if self.of_rows and not db.divided else 0
+        return with_fewer_rows(db, asked, counts, site) if counts else (db, asked)
 
     def _check_answer(self, answer: object, spent: Fraction) -> None:
         """Refuse what is no answer to the task: whoever asked would fail over it later, and not know why."""

@@ -23,7 +23,7 @@ from typing import Any
 from attrs import frozen
 
 from jostle.errors import VaultError
-from jostle.owner.rooms import Together
+from jostle.owner.together import Together
 
 __all__ = ["Answers", "Derived", "Given", "SessionLine"]
 
@@ -177,10 +177,9 @@ class Answers:
 
     def _put(self, given: Sequence[Given]) -> Sequence[None]:
         with self._changing():
-            rows = [(each.key, each.session, each.bound, each.reply) for each in given]
-            self._connection.executemany("INSERT INTO answers VALUES (?, ?, ?, ?)", rows)
+            self._add("INSERT INTO answers", [(each.key, each.session, each.bound, each.reply) for each in given])
             entries = [(each.entry, each.answer) for each in given if each.entry is not None]
-            self._connection.executemany("INSERT OR REPLACE INTO book VALUES (?, ?)", entries)
+            self._add("INSERT OR REPLACE INTO book", entries)
         return [None] * len(given)
 
     def _derive(self, given: Sequence[Derived]) -> Sequence[None]:
@@ -189,8 +188,15 @@ class Answers:
                 (each.session, each.above, each.public, each.question, each.details, " ".join(each.handles))
                 for each in given
             ]
-            self._connection.executemany("INSERT INTO derived VALUES (?, ?, ?, ?, ?, ?)", rows)
+            self._add("INSERT INTO derived", rows)
         return [None] * len(given)
+
+    def _add(self, statement: str, rows: Sequence[tuple[object, ...]]) -> None:
+        """Write rows by one statement: at each, other threads come between."""
+        if rows:
+            marks = f"({', '.join('?' * len(rows[0]))})"
+            values = [cell for row in rows for cell in row]
+            self._connection.execute(f"{statement} VALUES {', '.join([marks] * len(rows))}", values)
 
     @contextmanager
     def _changing(self) -> Iterator[None]:

@@ -37,6 +37,7 @@ from attrs import define, evolve, field, frozen
 
 from jostle.errors import JostleError, VaultError, shown
 from jostle.files.kinds import FileKind
+from jostle.owner.together import Together
 
 Role = Literal["owner", "analyst", "auditor", "service"]
 Item = TypeVar("Item")
@@ -471,15 +472,6 @@ Making = Callable[[State], Iterator[tuple[str, Fact]]]
 """Who does what, as the log is by then: all of it, or nothing where it raises."""
 
 
-@define(eq=False)
-class _Turn:
-    """What a thread waits for to be written."""
-
-    make: Making
-    done: bool = False
-    problem: BaseException | None = None
-
-
 class Log:
     """A log that is read and written, by any number of processes and threads."""
 
@@ -494,9 +486,7 @@ class Log:
         """Files that were gone on from: they are closed when nobody waits for their locks."""
         self._looking = threading.Lock()
         """Held for a moment, by whoever looks at the state or goes on with it."""
-        self._writing = threading.Lock()
-        """Held while lines go to the disk."""
-        self._queue: deque[_Turn] = deque()
+        self._together = Together(self._write)
         self._state = State()
         self._offset = 0
         self._ahead = False
@@ -532,21 +522,21 @@ class Log:
 
     def write(self, make: Making) -> None:
         """Write what is made of the state as it is by then, so that it is on the disk; or raise, and nothing is."""
-        turn = _Turn(make)
-        self._queue.append(turn)
-        with self._writing:
-            if not turn.done:
-                turns = [self._queue.popleft() for _ in range(len(self._queue))]
-                self._write(turns)
-        if turn.problem is not None:
-            raise turn.problem
+        (problem,) = self.write_each([make])
+        if problem is not None:
+            raise problem
 
-    def _write(self, turns: Sequence[_Turn]) -> None:
+    def write_each(self, makes: Sequence[Making]) -> Sequence[JostleError | None]:
+        """The same of several, by one write; of each, why it was not written, or None."""
+        return self._together(makes) if makes else ()
+
+    def _write(self, turns: Sequence[Sequence[Making]]) -> Sequence[Sequence[JostleError | None]]:
         """Write for all who wait, with one write."""
         try:
             self._lock()
             try:
-                self._append(self._made(turns))
+                lines, problems = self._made(turns)
+                self._append(lines)
                 if self._offset > self._carried + self._long:
                     self._set_aside()
             except BaseException:
@@ -555,21 +545,15 @@ class Log:
                 raise
             finally:
                 fcntl.flock(self._file, fcntl.LOCK_UN)
-        except BaseException as mistake:  # nobody is told that something was written which was not
-            problem = mistake
-            if isinstance(mistake, OSError) and not isinstance(mistake, JostleError):
-                problem = VaultError(
-                    f"the audit log {self.path} cannot be written: {mistake.strerror}",
-                    why="nothing has an effect before it is written down",
-                    fix="see that there is room on the disk",
-                )
-            for turn in turns:
-                turn.problem = turn.problem or problem
-            if not isinstance(mistake, Exception):
-                raise
-        finally:
-            for turn in turns:
-                turn.done = True
+        except JostleError:
+            raise
+        except OSError as mistake:  # nobody is told that something was written which was not
+            raise VaultError(
+                f"the audit log {self.path} cannot be written: {mistake.strerror}",
+                why="nothing has an effect before it is written down",
+                fix="see that there is room on the disk",
+            ) from None
+        return problems
 
     def _lock(self) -> None:
         """Lock the file that is written now, against other processes."""
@@ -627,28 +611,31 @@ class Log:
             return None
         return file
 
-    def _made(self, turns: Sequence[_Turn]) -> bytes:
+    def _made(self, turns: Sequence[Sequence[Making]]) -> tuple[bytes, list[list[JostleError | None]]]:
         """What all of them write, one after the other; the state goes on as if it were written.
 
         What others read of it meanwhile is on the disk before whatever they write is.
         """
-        lines = []
+        lines: list[bytes] = []
         with self._looking:
             self._go_on()
             self._ahead = True
             if os.fstat(self._file).st_size > self._offset:
                 os.ftruncate(self._file, self._offset)  # cut short by a crash: whoever wrote it is gone
-            for turn in turns:
-                try:
-                    facts = [*turn.make(self._state)]
-                except JostleError as problem:
-                    turn.problem = problem
-                    continue
-                for by, fact in facts:
-                    line, entry = written(self._state.count + 1, self._state.head, _now(), by, fact)
-                    lines.append(line)
-                    self._state.take(entry)
-        return b"".join(lines)
+            problems = [[self._take(make, lines) for make in turn] for turn in turns]
+        return b"".join(lines), problems
+
+    def _take(self, make: Making, lines: list[bytes]) -> JostleError | None:
+        """Go on by what is made of the state, and add its lines; or say why nothing is made."""
+        try:
+            facts = [*make(self._state)]
+        except JostleError as problem:
+            return problem.anew()
+        for by, fact in facts:
+            line, entry = written(self._state.count + 1, self._state.head, _now(), by, fact)
+            lines.append(line)
+            self._state.take(entry)
+        return None
 
     def _append(self, lines: bytes) -> None:
         start = self._offset

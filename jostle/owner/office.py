@@ -14,14 +14,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from attrs import field, frozen
 
-from jostle.errors import AccessError, BudgetError, TableError, WaitingError, shown
+from jostle.errors import AccessError, BudgetError, JostleError, TableError, WaitingError, shown
 from jostle.owner.identity import BEARER, PREFIX, Asker, Bearers, asker_of_key, check_live, made_key, unknown
 from jostle.owner.log import (
     Decided,
@@ -203,8 +203,11 @@ class Office:
             _check(asker, what, table, state)
 
     def share(self, asker: Asker, table: str) -> Share:
-        """The asker's live share of a table's promise; raises AccessError where there is none."""
-        with self.state() as state:
+        """The asker's live share of a table's promise; raises AccessError where there is none.
+
+        As the log was when the asker was looked up, as in `allow`: whatever is answered, `spent` looks once more.
+        """
+        with self._log.held() as state:
             return self._share(asker, table, state)
 
     def shares(self, asker: Asker) -> list[Share]:
@@ -258,7 +261,7 @@ class Office:
 
     def _allowed(self, asker: Asker, table: str, request: Mapping[str, Any], epsilon: Fraction, again: bool) -> Permit:  # noqa: FBT001 - as `allow` has it
         text = canonical(request)
-        with self.state() as state:
+        with self._log.held() as state:
             share = self._share(asker, table, state)
             whose = asker.name, share.about
             if again:
@@ -307,22 +310,20 @@ class Office:
         self._log.write(make)
         return held[0]
 
-    def spent(self, *outcomes: tuple[Permit, Fraction, Decision]) -> None:
-        """Write down, durably, what became of permits, and the price of each as the promise counts it.
+    def spent(self, permit: Permit, price: Fraction, decision: Decision) -> None:
+        """Write down, durably, what became of a permit, and its price as the promise counts it.
 
         Every permit comes back here once: `refused` by the ledger, price 0, too. Raises AccessError where a share or a
-        token was revoked since: then nothing is to be answered, whatever was charged. Several at once cost one write,
-        and so do threads that call at once.
+        token was revoked since: then nothing is to be answered, whatever was charged.
         """
+        (problem,) = self.spent_each([(permit, price, decision)])
+        if problem is not None:
+            raise problem
 
-        def make(state: State) -> Iterator[tuple[str, Fact]]:
-            for permit, price, decision in outcomes:
-                if decision != "refused":
-                    _check_holds(permit, state)
-                yield permit.asker.name, _asked(permit, price, decision)
-
+    def spent_each(self, outcomes: Sequence[tuple[Permit, Fraction, Decision]]) -> Sequence[JostleError | None]:
+        """The same of several, by one write; return of each what would be raised."""
         try:
-            self._log.write(make)
+            problems = self._log.write_each([partial(_settled, *each) for each in outcomes])
         finally:
             with self._log.held():
                 for permit, _, _ in outcomes:
@@ -330,13 +331,15 @@ class Office:
                         self._using.discard(permit.approval)
                     elif not permit.again:
                         self._pending[permit.asker.name, permit.share.about] -= permit.epsilon  # type: ignore[assignment]  # as above
-        for permit, _, decision in outcomes:
-            self._count(decision, permit.share.table)
+        for (permit, _, decision), problem in zip(outcomes, problems, strict=True):
+            if problem is None:
+                self._count(decision, permit.share.table)
+        return problems
 
     def refused(self, asker: Asker, share: Share, request: Mapping[str, Any], epsilon: Fraction) -> None:
         """Write down a request that its share cannot pay: nobody needs to look at it."""
         permit = Permit(asker, share, canonical(request), epsilon, again=True)  # nothing of it is pending
-        self.spent((permit, Fraction(0), "refused"))
+        self.spent(permit, Fraction(0), "refused")
 
     def noted(self, asker: Asker, table: str, lines: Sequence[str]) -> None:
         """Keep lines of a client's trace, choices with their reasons; they are shown as the client's words."""
@@ -502,20 +505,17 @@ def _check_holds(permit: Permit, state: State) -> None:
         raise AccessError(f"request {permit.approval} was answered already", fix="ask anew")
 
 
-def _asked(permit: Permit, price: Fraction, decision: Decision) -> Settled:
+def _settled(permit: Permit, price: Fraction, decision: Decision, state: State) -> Iterator[tuple[str, Fact]]:
+    """What became of a permit, if it holds still."""
+    if decision != "refused":
+        _check_holds(permit, state)
     asker, share = permit.asker, permit.share
     epsilon = Fraction(0) if permit.again else permit.epsilon
-    return Settled(
-        share.table,
-        asker.name,
-        asker.handle,
-        share.number,
-        _short(permit.request),
-        epsilon,
-        price,
-        decision,
-        permit.approval,
+    asked = _short(permit.request)
+    fact = Settled(
+        share.table, asker.name, asker.handle, share.number, asked, epsilon, price, decision, permit.approval
     )
+    yield asker.name, fact
 
 
 def _short(request: str) -> str:

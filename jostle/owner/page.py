@@ -188,7 +188,11 @@ def _waiting(view: OfficeView, asker: Asker, mark: str) -> str:
             f"{pre(readable_request(wait.request))}<p>{facts}; since {_moment(request.moment)}</p>"
             f"{form if asker.may('approve') else ''}</article>"
         )
-    note = "<p>What would be asked, as it will be read; none of it is the client's wording.</p>" if cards else ""
+    said = (
+        "What would be asked, as it will be read; none of it is the client's wording. A hand sets a budget aside for "
+        "the Option that it names: whoever is handed it may ask anything within it."
+    )
+    note = f"<p>{words(said)}</p>" if cards else ""
     return _section("waits", "What waits for you", note + "".join(cards) or "<p>nothing waits</p>")
 
 

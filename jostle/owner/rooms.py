@@ -11,18 +11,18 @@ from __future__ import annotations
 import re
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Generic, TypeVar
 
-from attrs import define, field, frozen
+from attrs import define, frozen
 
 from jostle.errors import BudgetError, JostleError, ProbeError
 from jostle.owner.office import Decision, Office, Permit, ServedTable, Share
+from jostle.owner.together import Together
 from jostle.privacy.door import Key
 from jostle.privacy.ledger import Ledger
 from jostle.privacy.opening import ChargedRows, Recognised, at_vault, recognise
@@ -36,66 +36,6 @@ __all__ = ["Rooms", "Work", "key_of", "working"]
 
 LINE = re.compile(r"share (\d+)/.* \[([0-9a-f]{32})\]", re.DOTALL)
 """A payment's site: its share, what the asker called it, and the mark of its request."""
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
-
-
-class Together(Generic[Item, Result]):
-    """Work that is done for all who wait for it at once: one of them does it, and the others have what came of it."""
-
-    def __init__(self, work: Callable[[Sequence[Item]], Sequence[Result]]) -> None:
-        self._work = work
-        self._lock = threading.Lock()
-        self._waiting: list[_Wanted[Item, Result]] = []
-        self._busy = False
-
-    def __call__(self, item: Item) -> Result:
-        """What came of an item; where the work fails, it fails for all that were in it."""
-        wanted: _Wanted[Item, Result] = _Wanted(item)
-        with self._lock:
-            self._waiting.append(wanted)
-            leads, self._busy = not self._busy, True
-        if not leads:
-            wanted.ready.wait()
-        if not wanted.done:
-            self._do()
-        if wanted.failure is not None:
-            raise wanted.failure.anew() if isinstance(wanted.failure, JostleError) else wanted.failure
-        return wanted.result[0]
-
-    def _do(self) -> None:
-        """Do the work of all who wait, and let the first who came meanwhile do the next."""
-        with self._lock:
-            batch, self._waiting = self._waiting, []
-        try:
-            results = self._work([each.item for each in batch])
-            for each, result in zip(batch, results, strict=True):
-                each.result.append(result)
-        except BaseException as failure:
-            for each in batch:
-                each.failure = failure
-            if not isinstance(failure, Exception):
-                raise
-        finally:
-            with self._lock:
-                self._busy = bool(self._waiting)
-                following = self._waiting[:1]
-            for each in batch:
-                each.done = True
-                each.ready.set()
-            for each in following:
-                each.ready.set()
-
-
-@define(eq=False)
-class _Wanted(Generic[Item, Result]):
-    item: Item
-    result: list[Result] = field(factory=list)
-    failure: BaseException | None = None
-    done: bool = False
-    ready: threading.Event = field(factory=threading.Event)
-    """Set once it is done, or whoever wants it is to do it."""
 
 
 @define(eq=False)
@@ -114,7 +54,7 @@ class Work:
         """Give the permit back, once: write down what became of it."""
         if self.decision is None:
             self.decision = decision
-            office.spent((self.permit, self.price, decision))
+            office.spent(self.permit, self.price, decision)
 
 
 _work: ContextVar[Work] = ContextVar("work")
@@ -131,11 +71,12 @@ def working(work: Work) -> Iterator[None]:
         _work.reset(token)
 
 
-@frozen
+@frozen(eq=False)
 class _Payment:
     account: TableAccount
     amount: Fraction
     site: str
+    work: Work
 
 
 @frozen(eq=False)
@@ -144,17 +85,14 @@ class SharePayer:
 
     account: TableAccount
     number: int
-    office: Office
     together: Together[_Payment, JostleError | None]
 
     def pay(self, amount: Fraction, site: str) -> None:
         """Record an amount for good, or raise BudgetError and record nothing."""
         work = _work.get()
-        refusal = self.together(_Payment(self.account, amount, f"share {self.number}/{site} [{work.mark}]"))
+        refusal = self.together(_Payment(self.account, amount, f"share {self.number}/{site} [{work.mark}]", work))
         if refusal is not None:
             raise refusal
-        work.price += amount
-        work.settle(self.office, "answered")
 
 
 @define(eq=False)
@@ -251,7 +189,7 @@ class Rooms:
                 accounted = self._accounted(share)
                 account, spent = accounted.rows.account, accounted.by_share.get(share.number, Fraction(0))
                 left = max(Fraction(0), share.epsilon - spent)
-                payer = SharePayer(account, share.number, self._office, accounted.together)
+                payer = SharePayer(account, share.number, accounted.together)
                 self._ledgers[share.number] = Ledger(left, self.table.schema.neighbours, payer=payer)
             return self._ledgers[share.number]
 
@@ -278,11 +216,23 @@ class Rooms:
         return _Accounted(rows, Together(self._charge), by_share, dict(by_mark))
 
     def _charge(self, payments: Sequence[_Payment]) -> Sequence[JostleError | None]:
-        """Write payments to one vault by one write."""
+        """Write payments to one vault by one write, and what became of their requests to the log by another."""
         vault = payments[0].account.vault
         if not isinstance(vault, FileVault):
             raise TypeError("a vault in memory")
-        return vault.pay_each([(each.account, each.amount, each.site) for each in payments])
+        refusals = [*vault.pay_each([(each.account, each.amount, each.site) for each in payments])]
+        open_still = []
+        for place, (payment, refusal) in enumerate(zip(payments, refusals, strict=True)):
+            work = payment.work
+            work.price += payment.amount if refusal is None else 0
+            if refusal is None and work.decision is None:
+                work.decision = "answered"
+                open_still.append(place)
+        works = [payments[place].work for place in open_still]
+        mistakes = self._office.spent_each([(work.permit, work.price, "answered") for work in works])
+        for place, mistake in zip(open_still, mistakes, strict=True):
+            refusals[place] = mistake
+        return refusals
 
 
 def key_of(probe: Probe) -> Key:

@@ -22,6 +22,7 @@ import hashlib
 import secrets
 import sys
 import threading
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, suppress
@@ -50,6 +51,8 @@ from jostle.errors import (
     WireError,
     shown,
 )
+from jostle.options import built_in
+from jostle.options.base import name_in
 from jostle.owner.answers import Answers, Derived, Given, SessionLine
 from jostle.owner.office import Asker, Office, Share
 from jostle.owner.rooms import Rooms, Work, working
@@ -63,14 +66,13 @@ from jostle.owner.wire import (
     error_written,
     form_of,
     plainly,
-    written,
 )
 from jostle.privacy.amounts import epsilon_amount, show_amount
 from jostle.privacy.chains import Refinable
 from jostle.privacy.door import Key
 from jostle.privacy.mechanisms import AddNoiseAbove, Mechanism
 from jostle.privacy.reals import Tail
-from jostle.privacy.room import QUESTIONS, kept_back
+from jostle.privacy.room import QUESTIONS, kept_back, purpose
 from jostle.progress import unshown
 from jostle.tables.fields import text
 from jostle.tables.schema import Schema
@@ -83,7 +85,7 @@ MOST_SESSIONS = 100
 """Of a token; the oldest one ends where more are begun."""
 MOST_NUMBERS = 1 << 24
 """Of an answer."""
-THREADS, LONG = 64, 4
+THREADS, LONG = 128, 4
 """How many questions are answered at once, and how many of those that take long."""
 AT_ONCE = 16
 """Of a token; more wait."""
@@ -411,7 +413,7 @@ class Server:
             raise unknown() if at.session.ours else forgotten()
         request = {"kind": question, "asks": [], "epsilon": "0", "on": ["what another process gave"]}
         permit = self._office.allow(at.asker, at.session.line.table, request, Fraction(0), again=True)
-        self._office.spent((permit, Fraction(0), "read again"))
+        self._office.spent(permit, Fraction(0), "read again")
         return kept[1]
 
     def _once(self, at: At, message: Mapping[str, Any], key: str, bound: str) -> bytes:
@@ -423,7 +425,7 @@ class Server:
         read, table = self._read(at, message), at.session.line.table
         if kept is not None:
             permit = self._office.allow(at.asker, table, read.request, read.epsilon, again=True)
-            self._office.spent((permit, Fraction(0), "read again"))
+            self._office.spent(permit, Fraction(0), "read again")
             if unkept is not None:
                 self._keep(unkept)
                 del self._unkept[key]
@@ -511,6 +513,8 @@ class Server:
                 epsilon = detail
             elif kind is text:
                 site = detail
+            elif kind is purpose:
+                rest.append(_option_in(detail))
             else:
                 rest.append(plainly(detail))
             given.append(detail * at.handle.unit if kind is epsilon_amount else detail)
@@ -548,6 +552,13 @@ class Server:
         return _message(at, read, made or answer, error)
 
 
+def _option_in(named: str) -> str:
+    """The name of Jostle's Option that a client names, without parameters; of any other, none of the client's words."""
+    ours = {each.__name__ for each in built_in()}
+    found = name_in(named)
+    return found if found in ours and found is not None else "an Option that does not come with Jostle"
+
+
 def _check(read: ReadQuestion, at: At) -> None:
     """Refuse what public facts refuse, before there is leave for it, or a charge."""
     at.session.check_room(1)
@@ -577,7 +588,7 @@ def _message(at: At, read: ReadQuestion, answer: Any, error: BaseException | Non
     if made:
         told, several = [each.told() for each in made], read.question in SEVERAL
         return at.form.write({"handles": told, "schema": made[0].digest, "several": several})
-    return at.form.write({"answer": written(answer, at.form)})
+    return at.form.write({"answer": plainly(answer, at.form)})
 
 
 def _stepped(key: Key, handle: Handle) -> Key:
@@ -673,6 +684,7 @@ class Workers:
     def __init__(self, count: int) -> None:
         self._count = count
         self._left: SimpleQueue[_Task | None] = SimpleQueue()
+        self._board: _Board | None = None
         self._begun = False
 
     async def do(self, work: Callable[[], Result]) -> Result:
@@ -681,9 +693,11 @@ class Workers:
             self._begun = True
             for _ in range(self._count):
                 threading.Thread(target=self._go_on, daemon=True).start()
-        loop = asyncio.get_running_loop()
+        loop, board = asyncio.get_running_loop(), self._board
+        if board is None or board.loop is not loop:
+            board = self._board = _Board(loop)
         told: asyncio.Future[Result] = loop.create_future()
-        self._left.put((loop, told, work))
+        self._left.put((board, told, work))
         return await told
 
     def end(self) -> None:
@@ -693,27 +707,45 @@ class Workers:
 
     def _go_on(self) -> None:
         while (task := self._left.get()) is not None:
-            loop, told, work = task
+            board, told, work = task
             try:
                 # In an empty context: nothing that one question set is there for the next.
-                tell = partial(_tell, told, Context().run(work))
+                answer = Context().run(work)
             except BaseException:  # noqa: BLE001 - where it happened, rows may be in sight
-                tell = partial(_tell, told, None)
+                answer = None
+            board.put(told, answer)
+
+
+@define(eq=False)
+class _Board:
+    """Where a loop finds what work came to: it is told once of all that is there when it looks."""
+
+    loop: asyncio.AbstractEventLoop
+    _done: deque[tuple[asyncio.Future[Any], Any]] = field(factory=deque)
+    _told: bool = False
+
+    def put(self, told: asyncio.Future[Any], answer: Any) -> None:
+        """Leave an answer; None, where work failed."""
+        self._done.append((told, answer))
+        if not self._told:
+            self._told = True
             with suppress(RuntimeError):  # the loop has ended
-                loop.call_soon_threadsafe(tell)
+                self.loop.call_soon_threadsafe(self._look)
+
+    def _look(self) -> None:
+        """Say what work came to, to whoever waits for it still."""
+        self._told = False  # first: of what is left from here on, it is told anew
+        while self._done:
+            told, answer = self._done.popleft()
+            if told.done():
+                continue
+            if answer is None:
+                told.set_exception(kept_back("the question"))
+            else:
+                told.set_result(answer)
 
 
-_Task = tuple[asyncio.AbstractEventLoop, "asyncio.Future[Any]", Callable[[], Any]]
-
-
-def _tell(told: asyncio.Future[Any], answer: Any) -> None:
-    """Say what work came to, to whoever waits for it still; nothing, where it failed."""
-    if told.done():
-        return
-    if answer is None:
-        told.set_exception(kept_back("the question"))
-    else:
-        told.set_result(answer)
+_Task = tuple[_Board, "asyncio.Future[Any]", Callable[[], Any]]
 
 
 @frozen(eq=False)
@@ -878,7 +910,7 @@ def application(
 
     def look_at(token: str, message: dict[str, Any], _: bytes, form: Form) -> bytes:
         """Tell what may be known of some rows without asking them."""
-        return form.write({"answer": written(server.look(token, message, form), form)})
+        return form.write({"answer": plainly(server.look(token, message, form), form)})
 
     paths: Mapping[str, Working] = {"begin": begin, "ask": server.answer, "look": look_at, "end": end}
     quick = {f"/v1/{name}": _Endpoint(web, work) for name, work in paths.items()}

@@ -42,7 +42,6 @@ from jostle.privacy.release import NoisyNumbers
 from jostle.privacy.room import QUESTIONS
 from jostle.tables.closed import Closed, Places
 from jostle.tables.fields import wholes
-from jostle.tables.schema import Schema
 from jostle.tasks.classification import Model
 
 __all__ = [
@@ -58,7 +57,6 @@ __all__ = [
     "made",
     "plainly",
     "said",
-    "written",
 ]
 
 VERSION = 1
@@ -323,10 +321,6 @@ ANSWERS: tuple[type, ...] = (Charge, Facts, Look, NoisyNumbers, Refinable, Spars
 """What answers are made of, beside numbers, arrays and models."""
 
 
-def _schema(text: str) -> Schema:
-    return Schema.from_toml(text)
-
-
 def _maybe(value: str | None) -> Fraction | None:
     return None if value is None else fraction(value)
 
@@ -335,7 +329,7 @@ READERS: Mapping[type, Mapping[str, Callable[[Any], Any]]] = {
     Charge: {"epsilon": fraction},
     NoisyNumbers: {"unit": fraction},
     Refinable: {"epsilon": fraction, "cells": wholes},
-    Facts: {"schema": _schema, "promise": _maybe, "spent": fraction, "left": _maybe},
+    Facts: {"promise": _maybe, "spent": fraction, "left": _maybe},
 }
 """What reads those fields of answers that have no converter of their own."""
 
@@ -389,17 +383,6 @@ def _read(kind: Callable[[Any], object], value: Any) -> Any:
 
 
 # Answers and errors
-
-
-def written(answer: Any, form: Form) -> Any:
-    """An answer as builtins."""
-    if isinstance(answer, Facts):
-        parts = {each.name: getattr(answer, each.name) for each in attrs.fields(Facts)}
-        return {
-            "kind": "Facts",
-            **{name: plainly(part, form) for name, part in (parts | {"schema": answer.schema.to_toml()}).items()},
-        }
-    return plainly(answer, form)
 
 
 def made(data: Any) -> Any:

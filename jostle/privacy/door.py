@@ -40,7 +40,6 @@ Answer = tuple[Any, BaseException | None]
 class Facts:
     """What may be known without asking the rows."""
 
-    schema: Schema
     rows: int | None
     promise: Fraction | None
     spent: Fraction
@@ -76,7 +75,7 @@ def _facts(room: Room) -> Facts:
     if promise is not None and left is not None:
         promise, left = promise * unit, left * unit
     with np.errstate(all="ignore"):  # as below
-        return Facts(room.public, room.rows, promise, ledger.spent * unit, left, unit, room.divided)
+        return Facts(room.rows, promise, ledger.spent * unit, left, unit, room.divided)
 
 
 def _taken(question: str, details: tuple[Any, ...], unit: int) -> list[Any]:

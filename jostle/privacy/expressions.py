@@ -19,6 +19,7 @@ An expression is bought with `db.release(expression, epsilon)`. It looks at no r
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Literal, NoReturn, get_args
@@ -30,10 +31,22 @@ from jostle.errors import ExpressionError, shown
 from jostle.given import given_items
 from jostle.privacy.amounts import Amount
 from jostle.privacy.fields import TYPES, public_number, sides
-from jostle.privacy.nodes import Absolute, Cell, Clamped, Expression, OfOne, OfSeveral, Scaled, Shifted, Sum, Tally
+from jostle.privacy.nodes import (
+    MOST_NODES,
+    Absolute,
+    Cell,
+    Clamped,
+    Expression,
+    OfOne,
+    OfSeveral,
+    Scaled,
+    Shifted,
+    Sum,
+    Tally,
+)
 from jostle.privacy.sensitivity import ZERO, Change, Known, Numbers, joined, known
 from jostle.tables.closed import Closed
-from jostle.tables.fields import ANY_WHOLE, OneOf, Within, whole, word
+from jostle.tables.fields import ANY_WHOLE, OneOf, Within, whole, wholes, word
 from jostle.tables.schema import Schema
 
 Best = Literal["max", "min"]
@@ -151,6 +164,44 @@ class Along(OfOne):
 
 
 @frozen
+class CellSums(OfOne):
+    """Sums of some cells: each cell is in one of them, or in none.
+
+    So does a condition that looks at several columns at once: of the cells of these columns, some count. A sum of m
+    cells changes by the sum of their v: by no more than m times the greatest of them, nor than all increases together.
+    As no cell is in two sums, over all sums increases are at most those of all cells, and likewise decreases; and a sum
+    increases only if some cell in it does. So a row that enters one cell enters one sum, or none.
+    """
+
+    sums: tuple[int, ...] = field(converter=wholes, validator=Within(-1, MOST_NODES**2))
+    """For each cell, which sum it is in; -1 for none."""
+    shape: tuple[int, ...] = field(converter=wholes, validator=Within(1, MOST_NODES**2))
+    """How long each side of the sums is."""
+
+    def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - the same for every schema
+        """The bounds on the sums."""
+        (x,) = parts
+        count = math.prod(self.shape)
+        if len(self.sums) != x.cells or count > x.cells or max(self.sums) >= count:
+            raise ExpressionError(
+                f"{x.cells} cells are put into {count} sums by {len(self.sums)} places",
+                why="each cell is in one sum, or in none, and there are no more sums than cells",
+            )
+        most = max(Counter(each for each in self.sums if each >= 0).values(), default=0)
+        bounds = (min(ZERO, most * x.least), max(ZERO, most * x.most))
+
+        def rule(v: Change) -> Change:
+            low, high = max(most * min(v.low, ZERO), -v.down), min(most * max(v.high, ZERO), v.up)
+            return evolve(v, low=low, high=high, total_low=-v.down, total_high=v.up)
+
+        return known(self.shape, x.denominator, bounds, x.mass, rule, x)
+
+    def value(self, *parts: Numbers) -> Numbers:
+        """The sums."""
+        return parts[0].gathered(self.sums, self.shape)
+
+
+@frozen
 class Above(OfOne):
     """How many cells are above a public threshold: it grows with cells that increase, and falls with those that fall.
 
@@ -255,7 +306,23 @@ Expressions = Expression | Iterable[Expression]
 
 NODES = Closed(
     "kind of private expression",
-    (Above, Absolute, Along, Cell, Clamped, Deviation, Extreme, FarFromFlat, Mean, Scaled, Shifted, Sum, Tally, Total),
+    (
+        Above,
+        Absolute,
+        Along,
+        Cell,
+        CellSums,
+        Clamped,
+        Deviation,
+        Extreme,
+        FarFromFlat,
+        Mean,
+        Scaled,
+        Shifted,
+        Sum,
+        Tally,
+        Total,
+    ),
     why="the sensitivity of another is not proved",
     error=ExpressionError,
     types=TYPES,

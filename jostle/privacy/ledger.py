@@ -18,6 +18,7 @@ that leaves or enters: the sensitivities used under replace_one cover this as we
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Protocol
@@ -86,6 +87,7 @@ class Ledger:
         most_bits: int = RECORDED_BITS,
         opening: Callable[[], object] | None = None,
         unit: int = 1,
+        lines: int | None = None,
     ) -> None:
         self._opened = promise
         self._raised = raised
@@ -108,7 +110,9 @@ class Ledger:
         """The budget spent so far."""
         self._reserved: list[_Reservation] = []
         """What is held back and not settled."""
-        self._items: list[Charge | _Group | _Reservation] = []
+        self._lines = lines
+        """How many charges are kept to be looked up, the last ones; all, if None."""
+        self._items: deque[Charge | _Group | _Reservation] = deque(maxlen=lines)
         self._settled = False
         """Whether it was a reservation's, and that is over."""
 
@@ -130,13 +134,13 @@ class Ledger:
 
     @property
     def charges(self) -> tuple[Charge, ...]:
-        """Every charge so far, those to parts included."""
+        """Every charge so far that is kept, those to parts included."""
         with self._turn:
             return tuple(self._listed())
 
     @property
     def event(self) -> Event:
-        """All that happened as one event, whose price is what was spent, but for what totals were rounded up."""
+        """All that is kept as one event, whose price is what was spent, but for what totals were rounded up."""
         with self._turn:
             return in_turn(item.event for item in self._items)
 
@@ -169,10 +173,10 @@ class Ledger:
         cost = recordable(price(event, self.neighbours), f"what {line.site} asks for", self._most_bits)
         kept = Charge(line.site, event, cost)
         with self._turn:
-            place = next((place for place in reversed(range(len(self._items))) if self._items[place] is line), None)
+            place = next((-at for at, each in enumerate(reversed(self._items), 1) if each is line), None)
             if place is None:
                 raise BudgetError(
-                    f"{site} carries on what was bought from another budget",
+                    f"{site} carries on what was bought from another budget, or long ago",
                     why="what the two cost together would stand in no one account",
                     fix="carry it on where it began",
                 )
@@ -194,7 +198,7 @@ class Ledger:
     def allot(self, epsilon: Fraction, site: str) -> Ledger:
         """Set a budget aside, spent here at once and whole; return the ledger that may use it."""
         budget = self.charge(Allotment(epsilon), site)
-        return Ledger(budget, self.neighbours, most_bits=INSIDE_BITS, unit=self.unit)
+        return Ledger(budget, self.neighbours, most_bits=INSIDE_BITS, unit=self.unit, lines=self._lines)
 
     def earmark(
         self, epsilon: Fraction, site: str, opening: Callable[[], object], *, unit: int | None = None
@@ -208,7 +212,7 @@ class Ledger:
             self._check(recordable(epsilon, f"what {site} asks for", self._most_bits), site)
         unit = self.unit if unit is None else unit
         budget = epsilon * Fraction(self.unit, unit)
-        return Ledger(budget, self.neighbours, most_bits=INSIDE_BITS, opening=opening, unit=unit)
+        return Ledger(budget, self.neighbours, most_bits=INSIDE_BITS, opening=opening, unit=unit, lines=self._lines)
 
     def open(self) -> None:
         """Pay for what was earmarked, if that was not done."""
@@ -304,6 +308,7 @@ class _Group:
                 turn=turn,
                 most_bits=above._most_bits,  # noqa: SLF001 - one tree
                 unit=above.unit,
+                lines=above._lines,  # noqa: SLF001 - as above
             )
             for index in range(count)
         )
@@ -343,7 +348,15 @@ class _Reservation:
         self.above = above
         self._at_most = at_most
         turn = above._turn  # noqa: SLF001 - one tree
-        self.ledger = Ledger(at_most, above.neighbours, payer=self, turn=turn, most_bits=INSIDE_BITS, unit=above.unit)
+        self.ledger = Ledger(
+            at_most,
+            above.neighbours,
+            payer=self,
+            turn=turn,
+            most_bits=INSIDE_BITS,
+            unit=above.unit,
+            lines=above._lines,  # noqa: SLF001 - as above
+        )
         self.parts = (self.ledger,)
 
     @property

@@ -46,6 +46,7 @@ Canonne, Kamath, Steinke (2020) is the reference for exact discrete sampling; th
 
 from __future__ import annotations
 
+import io
 import math
 import operator
 import os
@@ -75,6 +76,8 @@ SMALL_DRAW = 1024
 
 Whether the table happens to exist makes no difference: a seed must give the same draws in a fresh process.
 """
+PIECE = 1 << 11
+"""Bytes that are drawn at once for a release: as many as a few cells take."""
 CHUNK = 1 << 16
 """Draws at a time, so that words and table stay in the processor's cache."""
 
@@ -282,6 +285,32 @@ class SystemBits(OfBytes):
     read = staticmethod(os.urandom)
 
 
+class _System(io.RawIOBase):
+    """The operating system's generator, as a stream."""
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill all of a buffer."""
+        buffer[:] = os.urandom(len(buffer))
+        return len(buffer)
+
+
+@frozen
+class PieceOfBits(OfBytes):
+    """Bits of the operating system's that are drawn many at once, for one release: each of them is given once.
+
+    It is made for a release, used in its thread alone, and let go with it. So of two processes that a fork makes of one
+    none draws what the other draws, unless for the very same release.
+    """
+
+    read: Callable[[int], bytes] = field(
+        factory=lambda: io.BufferedReader(_System(), PIECE).read, init=False, repr=False, eq=False
+    )
+
+
 @frozen
 class SeededBits(OfBytes):
     """Reproducible bits, for rehearsals on public data only."""
@@ -299,6 +328,10 @@ class Noise:
     """The samplers over one source of bits. An Option never holds one: a probe draws for it."""
 
     source: BitSource = field(factory=SystemBits)
+
+    def of_a_release(self) -> Noise:
+        """The same for one release, where drawing many bits at once is for free."""
+        return Noise(PieceOfBits()) if type(self.source) is SystemBits else self
 
     def geometric(self, ratio: Ratio, size: int) -> NDArray[np.int64]:
         """*size* draws of G >= 0 with P(G >= g) = ratio**g."""

@@ -61,6 +61,9 @@ __all__ = [
     "vault_of_people",
 ]
 
+MOST_LINES = 4096
+"""Charges of a probe on a server's table that can be looked up: the last ones."""
+
 
 @frozen
 class Where:
@@ -337,9 +340,9 @@ class ChargedRows:
         """A probe that may spend so much, and pays *payer*, which counts as the account does.
 
         Equal questions that several such probes are asked at once are answered by one pass over the rows, each with
-        noise of its own.
+        noise of its own. Of what each is charged, so much is kept as is looked up: a server holds them for months.
         """
-        return self._on(self._shared, _ledger(promise, self._schema, payer=payer), promise, trace)
+        return self._on(self._shared, _ledger(promise, self._schema, payer=payer, lines=MOST_LINES), promise, trace)
 
     def on(self, ledger: Ledger, promise: Fraction, trace: Trace) -> Probe:
         """A probe that goes by a ledger."""
@@ -531,6 +534,7 @@ def _ledger(
     raised: Callable[[], Fraction] | None = None,
     *,
     grows: bool = True,
+    lines: int | None = None,
 ) -> Ledger:
     """The ledger of a table, which counts what is said of a row, of a promise about persons where it has them."""
     rows = schema.rows_per_person or 1
@@ -542,6 +546,7 @@ def _ledger(
         grows=grows,
         most_bits=RECORDED_BITS + (rows - 1).bit_length(),
         unit=rows,
+        lines=lines,
     )
 
 

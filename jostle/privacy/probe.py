@@ -15,7 +15,7 @@ from jostle.given import PRICE, called_as, given_flag
 from jostle.handed import handed_up
 from jostle.privacy import statistics
 from jostle.privacy.account import about
-from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
+from jostle.privacy.amounts import Amount, show_amount
 from jostle.privacy.chains import Refinable
 from jostle.privacy.door import Key
 from jostle.privacy.evidence import Look
@@ -108,7 +108,7 @@ class Probe:
 
     @property
     def charges(self) -> tuple[Charge, ...]:
-        """Every charge made through this probe."""
+        """Every charge made through this probe; of one on a server's table, the last 4,096."""
         charges: tuple[Charge, ...] = self._ask("charges")
         return charges
 
@@ -129,7 +129,7 @@ class Probe:
 
     def perform(self, mechanism: Mechanism, epsilon: Amount, *, site: str) -> Any:
         """The answer of one of the known mechanisms."""
-        return self._ask("perform", mechanism, epsilon_amount(epsilon), site)
+        return self._ask("perform", mechanism, epsilon, site)
 
     @called_as("db.count(0.1)", why=PRICE)
     def count(self, epsilon: Amount, *, site: str = "count") -> MeasuredCount:
@@ -289,7 +289,7 @@ class Probe:
             epsilon: what it costs, as it is written: 0.1, "1/3".
             site: its name in the trace.
         """
-        answer: NDArray[np.int64] = self._ask("perform", AddNoise(kernel), epsilon_amount(epsilon), site)
+        answer: NDArray[np.int64] = self._ask("perform", AddNoise(kernel), epsilon, site)
         return answer
 
     def measure_refinable(self, kernel: DenseKernel, epsilon: Amount, *, site: str = "measure") -> Refinable:
@@ -300,7 +300,7 @@ class Probe:
             epsilon: what it costs, as it is written: 0.1, "1/3".
             site: its name in the trace.
         """
-        answer: Refinable = self._ask("begin", AddNoise(kernel), epsilon_amount(epsilon), site)
+        answer: Refinable = self._ask("begin", AddNoise(kernel), epsilon, site)
         return answer
 
     def refine(self, answer: Refinable, epsilon: Amount, *, site: str = "refine") -> Refinable:
@@ -317,7 +317,7 @@ class Probe:
             raise ProbeError(
                 f"{shown(answer)} is to be refined", why="only what was bought to be refined can be", fix=REFINABLE
             )
-        finer: Refinable = self._ask("refine", answer.number, epsilon_amount(epsilon), site)
+        finer: Refinable = self._ask("refine", answer.number, epsilon, site)
         return finer
 
     def measure_sparse(
@@ -340,11 +340,11 @@ class Probe:
 
     def imitate(self, imitation: Imitation, epsilon: Amount, *, site: str = "imitate") -> Any:
         """The answer of a mechanism that is not private; of private rows, refuse it."""
-        return self._ask("imitate", imitation, epsilon_amount(epsilon), site)
+        return self._ask("imitate", imitation, epsilon, site)
 
     def select(self, selection: Selection[Probe], epsilon: Amount, *, site: str = "select") -> Any:
         """The best-scored of a random number of candidate runs, of a known kind; the others are seen nowhere."""
-        return self._ask("select", selection, epsilon_amount(epsilon), site)
+        return self._ask("select", selection, epsilon, site)
 
     def release(self, expression: Expression, epsilon: Amount, *, site: str = "release") -> float:
         """The one number of a private expression, with exact noise for the sensitivity inferred for it.
@@ -429,7 +429,7 @@ class Probe:
             epsilon: the new budget, as it is written: 0.1, "1/3".
             site: its name in the trace.
         """
-        return Probe(self._ask("allot", epsilon_amount(epsilon), site))
+        return Probe(self._ask("allot", epsilon, site))
 
     def earmark(self, epsilon: Amount, *, site: str = "earmarked") -> Probe:
         """A probe as `allot` gives, whose budget is spent here, at once and whole, with its first charge.
@@ -440,7 +440,7 @@ class Probe:
             epsilon: the new budget, as it is written: 0.1, "1/3".
             site: its name in the trace.
         """
-        return Probe(self._ask("earmark", epsilon_amount(epsilon), site))
+        return Probe(self._ask("earmark", epsilon, site))
 
     def open(self) -> None:
         """Spend what was earmarked, where nothing was asked that did."""
@@ -455,18 +455,19 @@ class Probe:
             epsilon: the most that it may spend, as it is written: 0.1, "1/3".
             site: its name in the trace.
         """
-        return Probe(self._ask("reserve", epsilon_amount(epsilon), site))
+        return Probe(self._ask("reserve", epsilon, site))
 
-    def hand(self, epsilon: Amount, *, site: str, settles: bool, of_rows: bool = True) -> Probe:
+    def hand(self, epsilon: Amount, *, site: str, option: str, settles: bool, of_rows: bool = True) -> Probe:
         """A probe as `earmark` gives, or `reserve`, for an Option: each epsilon there is for one row.
 
         Args:
             epsilon: the new budget, in this probe's own amounts.
             site: its name in the trace.
+            option: whose name the data's owner is shown, where approval is asked for.
             settles: whether it is reserved.
             of_rows: whether it is so; else they are for what they are for here.
         """
-        key = self._ask("hand", epsilon_amount(epsilon), site, settles, of_rows)
+        key = self._ask("hand", epsilon, site, option, settles, of_rows)
         return Probe(key, self._schema, 1 if of_rows else self._unit)
 
     def settle(self) -> None:
@@ -484,7 +485,7 @@ class Probe:
             epsilon: the new budget, as it is written: 0.1, "1/3".
             site: its name in the trace.
         """
-        return Probe(self._ask("bounded", rows, epsilon_amount(epsilon), site))
+        return Probe(self._ask("bounded", rows, epsilon, site))
 
     def only(self, *columns: str) -> Probe:
         """A probe on the same rows and budget whose schema has these columns and the label, and no others.
@@ -564,9 +565,9 @@ class Probe:
         facts = self._key.look_in()
         budget = "" if facts.promise is None else f" of {show_amount(facts.promise)}"
         # What an Option is handed counts rows, of which each person has one there or more.
-        most = facts.schema.rows_per_person
+        most = self.schema.rows_per_person
         whom = about((most,) if most is not None and facts.unit == most else None)
-        return f"<Probe: epsilon {show_amount(facts.spent)}{budget} spent {whom} under {facts.schema.neighbours}>"
+        return f"<Probe: epsilon {show_amount(facts.spent)}{budget} spent {whom} under {self.neighbours}>"
 
     def __reduce__(self) -> NoReturn:
         raise ProbeError(

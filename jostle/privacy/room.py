@@ -14,7 +14,7 @@ import numpy as np
 from attrs import Factory, evolve, field, frozen
 from numpy.typing import NDArray
 
-from jostle.errors import BudgetError, JostleError, ProbeError, VaultError
+from jostle.errors import BudgetError, JostleError, ProbeError, VaultError, shown
 from jostle.privacy.amounts import INSIDE_BITS, epsilon_amount, recorded
 from jostle.privacy.chains import Answered, Chain, Chains, Refinable
 from jostle.privacy.events import Allotment, Reserved, price
@@ -42,6 +42,7 @@ __all__ = ["QUESTIONS", "Room", "kept_back"]
 
 MOST_PORTIONS = 1000
 KEYS = 2**62
+MOST_NAME = 200
 MOST_KNOWN = 4096
 """Measurements of an allotment that are looked at to tell what is known: the last ones."""
 
@@ -57,6 +58,15 @@ NOTES = Closed(
     types=RECORD_TYPES,
 )
 
+
+def purpose(value: str) -> str:
+    """Read the name of the Option that a budget is said to be for: nothing hangs on it but what people are shown."""
+    given: object = value
+    if not isinstance(given, str):
+        raise ProbeError(f"{shown(given)} is no name of an Option", fix='option="DAWA"')
+    return str.__str__(given)[:MOST_NAME]
+
+
 QUESTIONS: Mapping[str, tuple[Asked, ...]] = MappingProxyType(
     {
         "perform": (MECHANISMS, epsilon_amount, text),
@@ -68,7 +78,7 @@ QUESTIONS: Mapping[str, tuple[Asked, ...]] = MappingProxyType(
         "open": (),
         "reserve": (epsilon_amount, text),
         "settle": (),
-        "hand": (epsilon_amount, text, truth, truth),
+        "hand": (epsilon_amount, text, purpose, truth, truth),
         "bounded": (whole, epsilon_amount, text),
         "narrowed": (name, wholes),
         "split": (name,),
@@ -193,14 +203,14 @@ class Room:
             event, site = chain.event(epsilon, self.unit), self.site(site)
             for each in chain.scales(epsilon):
                 check_scale(each)
-            more = epsilon - chain.levels[-1]
+            more = recorded(epsilon - chain.levels[-1], INSIDE_BITS)
             line = self._spend(partial(self.ledger.extend, chain.line, event, site), site, type(event).__name__, more)
         except JostleError as refusal:
             self.chains.put_back(number, chain)
             if isinstance(refusal, BudgetError):
                 raise chain.too_little(refusal, epsilon, self.unit) from None
             raise
-        finer = self._among_rows("refine", lambda: chain.next(epsilon, line, self.noise))
+        finer = self._among_rows("refine", lambda: chain.next(epsilon, line, self.noise.of_a_release()))
         found, released = finer.refinable(self.chains.add(finer)), finer.released
         scale, _ = chain.scales(epsilon)
         self.trace.add(Released(site, AddNoise.__name__, scale, released.size, shortened(released)), released)
@@ -297,7 +307,7 @@ class Room:
         """A mechanism's answer, the numbers in it, and what it was made from."""
         schema = self.source.schema
         found = mechanism.collect(self._tally, schema)
-        answer = mechanism.release(found, schema, epsilon, self.noise)
+        answer = mechanism.release(found, schema, epsilon, self.noise.of_a_release())
         return answer, mechanism.shown(answer), found
 
     def _among_rows(self, question: str, work: Callable[[], Result]) -> Result:
@@ -366,7 +376,7 @@ class Room:
         ledger = self._or_note(partial(self.ledger.reserve, epsilon, site), site)
         return evolve(self, ledger=ledger, path=site, before=(*self.before, *self.released), released=[])
 
-    def hand(self, epsilon: Fraction, site: str, settles: bool, of_rows: bool) -> Room:  # noqa: FBT001 - as it is asked
+    def hand(self, epsilon: Fraction, site: str, _: str, settles: bool, of_rows: bool) -> Room:  # noqa: FBT001 - as it is asked
         """A room as `earmark` or `reserve` gives, for an Option; *of_rows*, it counts what is said of a row."""
         room = self.reserve(epsilon, site) if settles else self.earmark(epsilon, site)
         if of_rows:
@@ -401,7 +411,7 @@ class Room:
     def _spend(self, charge: Callable[[], Result], site: str, kind: str, epsilon: Fraction) -> Result:
         """Charge the ledger and all above it, and note it."""
         result = self._or_note(charge, site)
-        self.trace.add(self._charged(site, kind, recorded(epsilon, INSIDE_BITS), self.ledger))
+        self.trace.add(self._charged(site, kind, epsilon, self.ledger))
         return result
 
     def _charged(self, site: str, kind: str, epsilon: Fraction, ledger: Ledger) -> Charged:

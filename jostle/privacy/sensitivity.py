@@ -17,7 +17,7 @@ and for swaps; for swaps, what follows from the entries of the result holds as w
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -81,6 +81,13 @@ class Numbers:
         """The sums along an axis, or of all."""
         wide = _wide(self.array, _magnitude(self.array) * max(1, self.array.size))
         return Numbers(_array(wide.sum(axis=axis)), self.denominator)
+
+    def gathered(self, sums: Sequence[int], shape: tuple[int, ...]) -> Numbers:
+        """Sums of some: of each number it is said in which sum it is, or, below 0, that it is in none."""
+        wide = _wide(self.array, _magnitude(self.array) * max(1, self.array.size)).ravel()
+        found, places = np.zeros(math.prod(shape), dtype=wide.dtype), np.asarray(sums)
+        np.add.at(found, places[places >= 0], wide[places >= 0])
+        return Numbers(_array(found.reshape(shape)), self.denominator)
 
     def largest(self, axis: int | None = None) -> Numbers:
         """The largest along an axis, or of all."""

@@ -217,14 +217,9 @@ class Book:
         """Write a new account, and the promise that it begins with."""
         for statement in TABLES.split(";") if self.is_new else ():
             self.connection.execute(statement)
-        number = self._add(
-            "accounts",
-            people=table.people or "",
-            neighbours=table.neighbours,
-            key=secrets.token_bytes(KEY_BYTES),
-            promise=str(promise),
-            spent="0",
-        )
+        facts = {"people": table.people or "", "neighbours": table.neighbours}
+        amounts = {"promise": str(promise), "spent": "0"}
+        number = self._add("accounts", {**facts, "key": secrets.token_bytes(KEY_BYTES), **amounts})
         self.note(number, promise, reason)
         if table.columns:
             self._add_table(number, table)
@@ -241,32 +236,30 @@ class Book:
                 return each.number
         return self._add_table(held.number, facts)
 
-    def charge(self, held: AccountStatement, table: int, after: Account, site: str) -> None:
-        """Write a reservation, and the account as it is after it."""
-        amount = str(after.spent - held.account.spent)
-        self._add("reservations", **_line(), of_table=table, site=_writable(site), epsilon=amount)
-        self.connection.execute("UPDATE accounts SET spent = ? WHERE number = ?", (str(after.spent), held.number))
+    def charge(self, charges: Sequence[tuple[int, str, Fraction]], accounts: Iterable[AccountStatement]) -> None:
+        """Write reservations, each of a table, its site and an amount, and the accounts as they are after them."""
+        line = _line()
+        rows = [{**line, "of_table": table, "site": _writable(site), "epsilon": str(a)} for table, site, a in charges]
+        self._add("reservations", *rows)
+        spent = [(str(each.account.spent), each.number) for each in accounts]
+        self.connection.executemany("UPDATE accounts SET spent = ? WHERE number = ?", spent)
 
     def note(self, account: int, promise: Fraction, reason: str) -> None:
         """Write an account's promise and why it is larger, or the same one with what is to be known of another."""
-        self._add("promises", **_line(), account=account, epsilon=str(promise), reason=_writable(reason))
+        self._add("promises", {**_line(), "account": account, "epsilon": str(promise), "reason": _writable(reason)})
         self.connection.execute("UPDATE accounts SET promise = ? WHERE number = ?", (str(promise), account))
 
     def _add_table(self, account: int, table: TableFacts) -> int:
-        return self._add(
-            "tables",
-            account=account,
-            name=_writable(table.name),
-            columns=json.dumps(table.columns),
-            person=table.person or "",
-            rows_per_person=table.rows_per_person or 0,
-        )
+        facts = {"account": account, "name": _writable(table.name), "columns": json.dumps(table.columns)}
+        persons = {"person": table.person or "", "rows_per_person": table.rows_per_person or 0}
+        return self._add("tables", {**facts, **persons})
 
-    def _add(self, table: str, **cells: Any) -> int:
-        names, marks = ", ".join(cells), ", ".join("?" * len(cells))
-        self.connection.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", tuple(cells.values()))  # noqa: S608 - our names
-        ((number,),) = self.connection.execute("SELECT last_insert_rowid()")
-        return int(number)
+    def _add(self, table: str, *rows: Mapping[str, Any]) -> int:
+        """Write rows by one statement; return the number of the last one."""
+        marks = f"({', '.join('?' * len(rows[0]))})"
+        statement = f"INSERT INTO {table} ({', '.join(rows[0])}) VALUES {', '.join([marks] * len(rows))}"  # noqa: S608 - our names
+        made = self.connection.execute(statement, [cell for row in rows for cell in row.values()])
+        return int(made.lastrowid or 0)
 
     def rows(self, table: str, after: int = 0, /, **cells: type) -> Iterator[tuple[Any, ...]]:
         """Yield a table's rows, with cells of these kinds: an amount, or names, is read off a text."""
@@ -486,6 +479,7 @@ class FileVault:
         if any(payer.key not in self._least for payer, _, _ in charges):
             raise VaultError(f"the vault {self.path} was not opened")
         refusals: list[JostleError | None] = []
+        lines: list[tuple[int, str, Fraction]] = []
         with writing(self.path) as connection:
             book = Book(connection)
             accounts = {each.key: each for each in self._look(book)}
@@ -497,9 +491,11 @@ class FileVault:
                 except JostleError as refusal:
                     refusals.append(refusal.anew())
                     continue
-                book.charge(held, payer.number, after, site)
+                lines.append((payer.number, site, after.spent - held.account.spent))
                 accounts[payer.key] = evolve(held, account=after)
                 refusals.append(None)
+            if lines:
+                book.charge(lines, [accounts[key] for key in {payer.key for payer, _, _ in charges}])
         for payer, _, _ in charges:
             self._least[payer.key] = max(self._least[payer.key], accounts[payer.key].account.spent)
         return tuple(refusals)

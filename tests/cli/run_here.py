@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,9 @@ class Done:
     status: int
     out: str
     err: str
+
+
+Run = Callable[..., Done]
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:

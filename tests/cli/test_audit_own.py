@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from run_here import ran
+from run_here import Run
 
 from jostle.audit import subjects
 from jostle.cli.app import app
@@ -45,17 +45,11 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("name", "verdict", "status"), [("Cheater", "breaks its claim", 1), ("Honest", "within its claim", 0)]
 )
-def test_a_mechanism_in_a_file_is_audited(
-    mine: Path, capsys: pytest.CaptureFixture[str], name: str, verdict: str, status: int
-) -> None:
-    ended = 0
-    try:
-        app(["audit", f"{mine}:{name}", "--samples", "4000", "--json"], standalone_mode=False)
-    except SystemExit as end:
-        ended = int(end.code or 0)
-    (found,) = json.loads(capsys.readouterr().out)
+def test_a_mechanism_in_a_file_is_audited(command: Run, mine: Path, name: str, verdict: str, status: int) -> None:
+    done = command("audit", f"{mine}:{name}", "--samples", "4000", "--json")
+    (found,) = json.loads(done.out)
 
-    assert (found["verdict"], ended) == (verdict, status)
+    assert (found["verdict"], done.status) == (verdict, status)
 
 
 OPTIONS = """
@@ -85,17 +79,12 @@ def TextAudited(db, workload=None, *, epsilon):
     ],
 )
 def test_an_option_in_a_file_is_audited_and_what_a_probe_refuses_is_said(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    name: str,
-    status: int,
-    said: str,
+    command: Run, tmp_path: Path, name: str, status: int, said: str
 ) -> None:
     file = tmp_path / "my_options.py"
     file.write_text(OPTIONS, "utf-8")
     try:
-        done = ran(monkeypatch, capsys, "audit", f"{file}:{name}", "--samples", "400")
+        done = command("audit", f"{file}:{name}", "--samples", "400")
     finally:
         for each in ("KeptAudited", "GreedyAudited", "TextAudited"):
             forget(each)
@@ -118,9 +107,7 @@ def test_what_is_not_there_to_be_audited_is_said(mine: Path, tmp_path: Path) -> 
         ("{}[1]", "Failing fails: KeyError: 1"),
     ],
 )
-def test_an_option_that_fails_is_no_finding_and_no_answer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], ending: str, said: str
-) -> None:
+def test_an_option_that_fails_is_no_finding_and_no_answer(command: Run, tmp_path: Path, ending: str, said: str) -> None:
     """Neither with status 0, whatever the Option ends with."""
     file = tmp_path / "failing.py"
     file.write_text(
@@ -130,9 +117,9 @@ def test_an_option_that_fails_is_no_finding_and_no_answer(
     program = tmp_path / "p.jst"
     program.write_text("from options import Failing\n\ndef answer(db):\n    return Failing(db)\n")
     try:
-        audited = ran(monkeypatch, capsys, "audit", f"{file}:Failing")
+        audited = command("audit", f"{file}:Failing")
         assert (audited.status, said in audited.err) == (1, True), audited
-        done = ran(monkeypatch, capsys, "run", str(program), "--with", str(file))
+        done = command("run", str(program), "--with", str(file))
         assert done.status == 1
         assert "until the program stopped, it had bought" in done.out
     finally:

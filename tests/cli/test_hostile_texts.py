@@ -6,7 +6,6 @@ they write what clears lines, sets titles, turns the writing round, begins lines
 
 from __future__ import annotations
 
-import ast
 import json
 import sqlite3
 import sys
@@ -327,31 +326,3 @@ def test_a_program_that_is_run_in_python_prints_like_any_other(
     load(program(tmp_path)).run("main")
 
     assert capsys.readouterr().out.splitlines()[0] == SHOWN.partition("\\n")[0]
-
-
-# Nothing goes to a screen another way
-
-WRITERS = {"cli/saying.py", "progress.py", "trace/render.py", "visible.py"}
-"""The modules that write to a screen, or as if to one, a trace as text; all others hand them texts."""
-
-
-def test_few_modules_write_to_a_screen() -> None:
-    home = Path(jostle.__file__).parent
-    found = {
-        str(path.relative_to(home))
-        for path in home.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.Call) and _writes(ast.unparse(node.func))
-    }
-    assert found == WRITERS
-
-
-def _writes(name: str) -> bool:
-    return name in {"print", "Console", "rich.print", "pprint"} or name.endswith(
-        (
-            ".echo",
-            ".secho",
-            "stdout.write",
-            "stderr.write",
-        )
-    )

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from attrs import evolve
-from run_here import ran
+from run_here import Run
 
 from jostle.errors import ChoiceError, CorpusError
 from jostle.figures import accuracy, maps, stoddard, vinterbo
@@ -32,26 +32,26 @@ def folder(tmp_path: Path) -> Path:
     return place
 
 
-def test_alone_it_lists_the_figures(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    listed = ran(monkeypatch, capsys, "reproduce")
-    data = ran(monkeypatch, capsys, "reproduce", "--json")
+def test_alone_it_lists_the_figures(command: Run) -> None:
+    listed = command("reproduce")
+    data = command("reproduce", "--json")
 
     assert listed.status == data.status == 0
     assert all(figure.name in listed.out for figure in FIGURES)
     assert [each["name"] for each in json.loads(data.out)] == [figure.name for figure in FIGURES]
-    unknown = ran(monkeypatch, capsys, "reproduce", "figure-9")
+    unknown = command("reproduce", "figure-9")
     assert unknown.status == 1
     assert "there is no figure 'figure-9'" in unknown.err
     assert "figure-4.2" in unknown.err
 
 
 def test_a_figure_is_drawn_of_what_is_at_hand_and_says_what_is_missing(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path, command: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(accuracy, "EPSILONS", (0.5, 1))
     monkeypatch.setattr(accuracy, "TABLES", (Wanted("hiv1625"), Wanted("nowhere")))
     out = tmp_path / "figure.png"
-    done = ran(monkeypatch, capsys, "reproduce", "figure-4.2", "--data", folder, "--out", out, "--trials", 2)
+    done = command("reproduce", "figure-4.2", "--data", folder, "--out", out, "--trials", 2)
 
     assert done.status == 0, done.err
     assert out.read_bytes()[:4] == b"\x89PNG"
@@ -82,13 +82,13 @@ def test_where_it_cannot_be_written_or_nothing_is_at_hand_is_said_before_anythin
 
 
 def test_areas_are_drawn_of_regressions_on_rows_and_on_published_rows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    command: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vinterbo, "TABLES", (Wanted("iris", "iris"),))
     for swept, values in {"epsilon": ("1", "10"), "k": ("2", "6"), "gamma": ("1/2",)}.items():
         monkeypatch.setitem(SWEPT, swept, values)
     out = tmp_path / "figure.png"
-    first = ran(monkeypatch, capsys, "reproduce", "vinterbo-1", "--out", out, "--trials", 2)
+    first = command("reproduce", "vinterbo-1", "--out", out, "--trials", 2)
     second = figure_named("vinterbo-2").make(None, out, 2)
 
     assert first.status == 0, first.err

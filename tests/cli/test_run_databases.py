@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from run_here import Done, ran
+from run_here import Run
 from some_databases import PASSWORD, in_postgres, in_sqlite
 
 import jostle
 from jostle.privacy.vault import FileVault
 
-Run = Callable[..., Done]
 QUERY = ("--query", "SELECT who, ill FROM t", "--schema", "visits.toml", "--epsilon", "4000", "--json")
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def run(command: Run, tmp_path: Path) -> Run:
     """Return what runs a command in a folder with a schema of visits, and a program that counts them."""
     jostle.Schema({"ill": jostle.Categorical(["no", "yes"])}).write(tmp_path / "visits.toml")
     (tmp_path / "count.jst").write_text(
         'def answer(db):\n    return noisyCount(select count() from db where ill == "yes")\n'
     )
-    monkeypatch.chdir(tmp_path)
-    return lambda *words: ran(monkeypatch, capsys, *words)
+    return command
 
 
 def test_a_file_s_vault_lies_beside_it(run: Run) -> None:

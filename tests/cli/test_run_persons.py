@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from run_here import Done, ran
+from run_here import Run
 
 import jostle
 from jostle.privacy.vault import FileVault
 
-Run = Callable[..., Done]
 PROGRAM = """def answer(db):
     everybody = noisyCount(select persons() from db, epsilon / 4)
     some = noisyCount(select persons() from db where ill == "yes", epsilon / 4)
@@ -26,14 +24,13 @@ PERSONS = ("--person", "who", "--rows-per-person", "2", "--people", "ward 7")
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def run(command: Run, tmp_path: Path) -> Run:
     """Return what runs a command in a folder with visits of three patients: one has five, one two, and one has one."""
     visits = [("1", "yes")] * 5 + [("2", "yes"), ("2.0", "no"), ("Ann", "no"), ("", "no")]
     (tmp_path / "visits.csv").write_text("who,ill\n" + "".join(f"{who},{ill}\n" for who, ill in visits))
     jostle.Schema({"ill": jostle.Categorical(["no", "yes"])}).write(tmp_path / "visits.toml")
     (tmp_path / "count.jst").write_text(PROGRAM)
-    monkeypatch.chdir(tmp_path)
-    return lambda *words: ran(monkeypatch, capsys, *words)
+    return command
 
 
 def test_persons_are_named_beside_the_schema(run: Run) -> None:

@@ -5,27 +5,25 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
-from run_here import Done, ran, write_rows
+from run_here import Run
 from small_tables import SCHEMA
 
 from jostle.privacy.account import TableFacts
 from jostle.privacy.vault import FileVault
 from jostle.tables.schema import Neighbours
 
-Run = Callable[..., Done]
 COUNT = "def answer(db):\n    n = {{ len(db) }} spending 50%\n    return n\n"
 ALL = ("--data", "rows.csv", "--schema", "rows.toml", "--epsilon", "1", "--trace", "t.jsonl", "--out", "a.json")
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def run(command: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Return what runs a command in a folder with private rows, a program and some files."""
-    write_rows(tmp_path)
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("JOSTLE_HOME", str(tmp_path.parent / "home"))
     (tmp_path / "p.jst").write_text(COUNT)
     (tmp_path / "folder").mkdir()
@@ -38,7 +36,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     np.save("grid.npy", np.arange(9).reshape(3, 3))
     (tmp_path / "bad.npy").write_bytes(b"no array")
     (tmp_path / "bad.csv.gz").write_bytes(b"not packed")
-    return lambda *words: ran(monkeypatch, capsys, "run", *words)
+    return partial(command, "run")
 
 
 def held(folder: Path) -> Mapping[str, bytes | None]:

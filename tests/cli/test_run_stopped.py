@@ -13,15 +13,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from processes import LIMIT, started
-from run_here import Done, ran, write_rows
+from run_here import Run
 
 from jostle.errors import ProgramError
 from jostle.lang.program import Purchase
@@ -34,15 +34,11 @@ PROGRAMS = sorted(CASES.glob("*.jst"))
 WORDS = ("--data", "rows.csv", "--schema", "rows.toml", "--epsilon", "10000")
 STATUS = {"budget_used_up": 3}
 
-Run = Callable[..., Done]
-
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def run(command: Run) -> Run:
     """Return what runs a command in a folder with private rows."""
-    write_rows(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    return lambda *words: ran(monkeypatch, capsys, "run", *words)
+    return partial(command, "run")
 
 
 def as_expected(text: str, path: Path) -> bool:
@@ -133,7 +129,7 @@ def test_ctrl_c_in_the_middle_loses_nothing(tmp_path: Path, run: Run, as_json: b
     else:
         assert "answer line 2: {{ }}: 100\n" in out
         assert "epsilon 5000 was spent" in out
-        assert err.startswith("stopped;")
+        assert "\nstopped;" in f"\n{err}"  # a slow machine says before how far it is
 
 
 def test_all_numbers_that_were_released_are_kept_where_an_option_comes_to_no_end() -> None:
@@ -164,6 +160,7 @@ def test_what_is_bought_in_a_rehearsal_is_not_told_as_bought(run: Run, tmp_path:
     assert [each["site"] for each in json.loads(done.out)["bought"]] == ["answer line 9: {{ }}"]
 
 
+@pytest.mark.slow
 def test_an_answer_that_no_terminal_can_show_is_shown_all_the_same(tmp_path: Path, run: Run) -> None:
     (tmp_path / "p.jst").write_text('def answer(db):\n    return ("\N{SNOWMAN}", {{ len(db) }})\n', "utf-8")
     done = subprocess.run(

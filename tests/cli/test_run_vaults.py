@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 import stat
-from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
-from run_here import Done, ran, write_rows
+from run_here import Run
 from small_tables import SCHEMA
 
 from jostle import Categorical, Numeric, Schema
@@ -19,19 +18,16 @@ from jostle.cli.run import vault_of
 from jostle.errors import ChoiceError
 from jostle.privacy.vault import FileVault
 
-Run = Callable[..., Done]
 HALF = "def answer(db):\n    n = {{ len(db) }} spending 50%\n    return n\n"
 ROWS = ("--data", "rows.csv", "--schema", "rows.toml")
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def run(command: Run, tmp_path: Path) -> Run:
     """Return what runs a command in a folder with private rows and a program that spends half of its epsilon."""
-    write_rows(tmp_path)
     (tmp_path / "half.jst").write_text(HALF)
     (tmp_path / "all.jst").write_text("def answer(db):\n    return {{ len(db) }}\n")
-    monkeypatch.chdir(tmp_path)
-    return lambda *words: ran(monkeypatch, capsys, *words)
+    return command
 
 
 def spent(vault: str = "rows.csv.vault") -> tuple[Fraction, int]:

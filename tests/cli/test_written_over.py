@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from run_here import Done, ran, write_rows
+from run_here import Run
 
-Run = Callable[..., Done]
 COUNT = "def answer(db):\n    return {{ len(db) }}\n"
 ROWS = ("--data", "rows.csv", "--schema", "rows.toml", "--epsilon", "1")
 COMMANDS = {
@@ -27,10 +25,8 @@ COMMANDS = {
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def run(command: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Return what runs a command in a folder with private rows, their vault, and others'."""
-    write_rows(tmp_path)
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("JOSTLE_HOME", str(tmp_path.parent / "home"))
     (tmp_path / "p.jst").write_text(COUNT)
     (tmp_path / "public.csv").write_text("a,b\n1,x\n2,y\n")
@@ -38,25 +34,21 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     # Other rows than these, so that this process takes them for another table.
     lines = (tmp_path / "rows.csv").read_text().splitlines()
     (tmp_path / "other.csv").write_text("\n".join(lines[:-9]) + "\n")
-
-    def asked(*words: str) -> Done:
-        return ran(monkeypatch, capsys, *words)
-
-    assert asked("run", "p.jst", *ROWS).status == 0
+    assert command("run", "p.jst", *ROWS).status == 0
     (tmp_path / "rows.csv").rename("page.html")  # an ending that a report may have
     (tmp_path / "rows.csv.vault").rename("page.html.vault")
     (tmp_path / "rows.csv").symlink_to(tmp_path / "page.html")
-    assert asked("vault", "create", "old.vault", "--epsilon", "1").status == 0
+    assert command("vault", "create", "old.vault", "--epsilon", "1").status == 0
     for name in ("vault.json", "vault.html", "vault.csv"):
-        assert asked("vault", "backup", "old.vault", name).status == 0
-    return asked
+        assert command("vault", "backup", "old.vault", name).status == 0
+    return command
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_no_vault_and_no_private_data_are_written_over(run: Run, tmp_path: Path, command: str) -> None:
+@pytest.mark.parametrize("writer", COMMANDS)
+def test_no_vault_and_no_private_data_are_written_over(run: Run, tmp_path: Path, writer: str) -> None:
     before = {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
     for name in ("rows.csv", "page.html", "vault.json", "vault.html", "vault.csv", "page.html.vault"):
-        done = run(*COMMANDS[command], name)
+        done = run(*COMMANDS[writer], name)
         assert (done.status, done.err.startswith("error: ")) == (1, True), (name, done)
         assert {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before, name
 

@@ -173,6 +173,7 @@ def test_more_files_than_can_be_looked_at_are_refused(folder: Path, monkeypatch:
         PublicFiles.named([folder])
 
 
+@pytest.mark.slow
 def test_folders_in_folders_in_folders_are_looked_at(folder: Path) -> None:
     deep = folder
     for _ in range(1200):

@@ -50,11 +50,15 @@ def test_databases_that_share_people_or_a_source_have_one_role() -> None:
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_what_a_shipped_maker_learned_from_is_there_to_be_learned_from(name: str) -> None:
+def test_a_shipped_maker_learned_from_what_is_there_for_that_and_its_options_were_not_fitted_on(name: str) -> None:
+    trained, among = shipped_maker(name), [get(each) for each in SHIPPED[name].among]
+    assert {_role_of(digest) for digest in trained.digests} == {"learn"}
     history = rehearsals_of(name)
     databases = {instance.database for instance in history.instances.values()}
     assert len(databases) >= 20
     assert {known()[digest].role for digest in databases} == {"learn"}
+    apart = kept_apart(among, history.databases.values())
+    assert not {digest[:BEGINNING] for digest in apart} & set(trained.digests)
 
 
 @pytest.mark.parametrize("task", REHEARSED, ids=str)
@@ -63,6 +67,9 @@ def test_nothing_that_ships_was_rehearsed_on_what_is_judged_by(task: Task[Any]) 
     roles = {known()[digest].role for digest in shipped.databases if digest in known()}
     assert {"learn"} <= roles <= {"tune", "learn"}
     assert [said for database in shipped.databases.values() if (said := _doubt(database))] == []
+    # And what ships is of the databases that it names.
+    assert all(key.split()[0] == instance.database for key, instance in shipped.instances.items())
+    assert {line.instance for line in shipped.lines() if isinstance(line, Runs)} == set(shipped.instances)
 
 
 def _doubt(database: KnownDatabase) -> str:
@@ -100,14 +107,6 @@ def test_a_database_under_another_name_is_found(name: str, artificial: bool, sai
     assert _doubt(KnownDatabase("0" * 32, judged_by.name, "g", "grid")) == f"{judged_by.name} has no role"
     assert _doubt(KnownDatabase("0" * 32, f"{judged_by.name}: x", "g", "grid")) == f"{judged_by.name}: x has no role"
     assert _doubt(KnownDatabase("0" * 32, name, "g", "grid", artificial)) == said
-
-
-@pytest.mark.parametrize("task", REHEARSED, ids=str)
-def test_what_ships_of_rehearsals_is_of_the_databases_that_it_names(task: Task[Any]) -> None:
-    shipped = shipped_history(task)
-    assert all(key.split()[0] == instance.database for key, instance in shipped.instances.items())
-    runs = {line.instance for line in shipped.lines() if isinstance(line, Runs)}
-    assert runs == set(shipped.instances)
 
 
 @pytest.mark.slow
@@ -223,15 +222,6 @@ def test_whatever_reads_by_the_model_of_splits_says_what_that_was_fitted_on() ->
     }
     assert len(readers) >= 4
     assert [name for name, marks in readers.items() if not marks >= set(SPLITS.fitted_on)] == []
-
-
-@pytest.mark.parametrize("name", SHIPPED)
-def test_no_maker_learned_from_what_its_options_were_fitted_on(name: str) -> None:
-    trained, among = shipped_maker(name), [get(each) for each in SHIPPED[name].among]
-    assert {_role_of(digest) for digest in trained.digests} == {"learn"}
-    history = rehearsals_of(name)
-    apart = kept_apart(among, history.databases.values())
-    assert not {digest[:BEGINNING] for digest in apart} & set(trained.digests)
 
 
 @pytest.mark.parametrize("name", ADVISED)

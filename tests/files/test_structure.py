@@ -1,9 +1,11 @@
-"""What JSON holds becomes a value of the declared type, or a sentence that names the place where it does not fit."""
+"""Files are read within bounds, as they are declared, and what cannot be written is refused."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import sys
+import tomllib
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
@@ -11,12 +13,16 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 from attrs import field, frozen
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tables_of_labels import correlated, table_of
 
-from jostle.errors import ChoiceError, OptionError
+import jostle
+from jostle.errors import ChoiceError, JostleError, OptionError
 from jostle.files.kinds import FileKind
 from jostle.files.structure import structured
-from jostle.files.texts import DamageError, json_parsed
+from jostle.files.texts import DamageError, json_parsed, toml_parsed
 
 
 @frozen
@@ -175,3 +181,157 @@ def test_a_file_is_read_within_its_bounds_and_named_where_it_is_wrong(tmp_path: 
 def test_a_file_without_an_end_is_not_read_without_end() -> None:
     with pytest.raises(OptionError, match="has more than 1,000 bytes"):
         KIND.at("/dev/zero").text()
+
+
+# Texts of JSON and TOML: what is too deep or too long is refused before it does harm, and all else is read.
+
+
+DEEP = 100_000
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=20,
+)
+TOO_MUCH_JSON = {
+    "lists": "[" * DEEP,
+    "whole lists": "[" * DEEP + "]" * DEEP,
+    "mappings": '{"a":' * DEEP,
+    "lists behind texts": "[" + '"[", "\\"]", ' * 100 + "[" * 60 + "]" * 61,
+    "digits": "9" * 5000,
+    "unclosed": '"' * (DEEP + 1),
+    "escapes": '"\\' * DEEP,
+}
+TOO_MUCH_TOML = {
+    "lists": "a = " + "[" * DEEP,
+    "mappings": "a = {b = " * DEEP,
+    "a dotted key": "a." * DEEP + "b = 1",
+    "a table's name": "[" + "a." * DEEP + "b]",
+    "a key after a text": 'a = "' + "." * 1000 + '"\n' + "b ." * 1000 + "c = 1",
+    "digits": "a = " + "9" * 5000,
+    "quotes": '"""' * (DEEP + 1),
+    "escapes": 'a = """' + '\\"""' * DEEP,
+}
+
+
+@given(json_values)
+def test_json_is_read_as_it_was_written(value: Any) -> None:
+    for indent in (None, 1):
+        assert json_parsed(json.dumps(value, indent=indent)) == value
+
+
+def no_number(said: str) -> None:
+    raise ValueError(said)
+
+
+@given(st.text('[]{}"\\ ,:1a\n') | st.text())
+def test_any_text_is_json_or_damaged(text: str) -> None:
+    try:
+        known = json.loads(text, parse_constant=no_number)
+    except ValueError:
+        with pytest.raises(DamageError):
+            json_parsed(text)
+    else:
+        assert json_parsed(text) == known
+
+
+@pytest.mark.parametrize("text", ["NaN", "[Infinity]", "-Infinity", "1e999", '"\\ud800"', '"\ud800"', '{"\\udc00": 1}'])
+def test_what_is_no_number_or_half_a_character_is_refused(text: str) -> None:
+    with pytest.raises(DamageError):
+        json_parsed(text)
+
+
+@pytest.mark.parametrize("text", TOO_MUCH_JSON.values(), ids=TOO_MUCH_JSON.keys())
+def test_too_much_json_is_refused_whatever_the_limit_on_calls_in_calls(text: str) -> None:
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(10**6)
+    try:
+        with pytest.raises(DamageError) as damage:
+            json_parsed(text)
+    finally:
+        sys.setrecursionlimit(before)
+    assert len(str(damage.value)) < 100
+
+
+def test_brackets_in_texts_do_not_count() -> None:
+    text = json.dumps(["[" * 1000, '"{' * 1000, "\\" * 999])
+    assert json_parsed(text) == json.loads(text)
+
+
+@given(st.text("[]{}\"'\\ ,=.#1a\n") | st.text())
+def test_any_text_is_toml_or_damaged(text: str) -> None:
+    try:
+        known = tomllib.loads(text)
+    except ValueError:
+        with pytest.raises(DamageError):
+            toml_parsed(text)
+    else:
+        assert toml_parsed(text) == known
+
+
+@pytest.mark.parametrize("text", TOO_MUCH_TOML.values(), ids=TOO_MUCH_TOML.keys())
+def test_too_much_toml_is_refused(text: str) -> None:
+    with pytest.raises(DamageError) as damage:
+        toml_parsed(text)
+    assert len(str(damage.value)) < 200
+
+
+def test_dots_and_brackets_in_texts_and_comments_do_not_count() -> None:
+    dots, brackets = "a." * 200, "[" * 200
+    text = f'# {dots} {brackets}\na = "{dots}{brackets}\\""\nb = \'{dots}{brackets}\'\n'
+    text += f"c = '''\n{dots}''{brackets}'''\n"
+    text += f'd = """{dots}""{brackets}\\""""\n' + "".join(f"e{place}.f.g = 1.5\n" for place in range(200))
+    assert toml_parsed(text) == tomllib.loads(text)
+
+
+# What is saved to a file that cannot be written is refused in a sentence, whatever it is and whoever writes it.
+
+
+SCHEMA, ROWS = correlated(120)
+TABLE = table_of(ROWS, SCHEMA)
+GRID = jostle.Table.from_grid(np.arange(8))
+
+
+def estimate(path: str) -> None:
+    jostle.options.get("Identity")(jostle.rehearse(GRID, seed=1), epsilon=1).write(path)
+
+
+def published(path: str) -> None:
+    jostle.options.get("PrivPfC")(jostle.rehearse(TABLE, seed=1), epsilon=1).write(path)
+
+
+def model(path: str) -> None:
+    jostle.options.get("Majority")(jostle.rehearse(TABLE, seed=1), epsilon=1).save(path)
+
+
+def selected(path: str) -> None:
+    jostle.options.get("FirstFeatures")(jostle.rehearse(TABLE, seed=1), epsilon=1).save(path)
+
+
+def schema(path: str) -> None:
+    SCHEMA.write(path)
+
+
+def maker(path: str) -> None:
+    jostle.pretrained("classification").trained.save(path)
+
+
+WRITERS = {
+    **{f"estimate{ending}": (estimate, ending) for ending in (".csv", ".parquet", ".npy", ".json")},
+    **{f"published{ending}": (published, ending) for ending in (".csv", ".parquet", ".json")},
+    **{each.__name__: (each, "") for each in (model, selected, schema, maker)},
+}
+
+
+@pytest.mark.parametrize(("write", "ending"), WRITERS.values(), ids=WRITERS.keys())
+def test_what_cannot_be_written_is_refused_in_a_sentence(
+    write: Callable[[str], None], ending: str, tmp_path: Path
+) -> None:
+    (tmp_path / f"folder{ending}").mkdir()
+    (tmp_path / "file").write_text("")
+    for place in (f"folder{ending}", f"file/a{ending}", f"a\0b{ending}"):
+        with pytest.raises(JostleError, match="cannot write"):
+            write(str(tmp_path / place))

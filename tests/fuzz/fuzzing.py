@@ -132,6 +132,11 @@ def _one(reader: Any, number: int, folder: Path) -> JostleError | None:
             old.unlink()
     path.write_bytes(damaged_file(reader, number))
     origins._private = origins.PrivateOrigins()  # the last one had this name as well
+    return _used(reader, path)
+
+
+def _used(reader: Any, path: Path) -> JostleError | None:
+    """Use a file within bounds of time; return how it was refused, or nothing where it was read."""
     faulthandler.dump_traceback_later(STUCK, exit=True)
     signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
@@ -140,7 +145,14 @@ def _one(reader: Any, number: int, folder: Path) -> JostleError | None:
         return refusal
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
+        faulthandler.cancel_dump_traceback_later()
     return None
+
+
+def _failed(mistake: BaseException) -> str:
+    """Return what went wrong otherwise, and where."""
+    last = traceback.extract_tb(mistake.__traceback__)[-1]
+    return f"{type(mistake).__name__}: {str(mistake)[:300]} {Path(last.filename).name}:{last.lineno} {last.name}"
 
 
 def face(cases: Sequence[str]) -> dict[str, str]:
@@ -184,19 +196,11 @@ def hostile(cases: Sequence[str]) -> None:
 def _became(reader: Any, path: Path) -> str:
     """Use a file, and return what became of it."""
     before = _most_resident(anew=True)
-    faulthandler.dump_traceback_later(STUCK, exit=True)
-    signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
-        reader.use(path)
-        became = "read"
-    except JostleError as refusal:
-        became = _complaint(reader, refusal) or "refused"
+        refusal = _used(reader, path)
+        became = "read" if refusal is None else _complaint(reader, refusal) or "refused"
     except (Exception, TooLong) as mistake:  # noqa: BLE001 - whatever it is, it is what was looked for
-        last = traceback.extract_tb(mistake.__traceback__)[-1]
-        became = f"{type(mistake).__name__}: {str(mistake)[:300]} {Path(last.filename).name}:{last.lineno}"
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        faulthandler.cancel_dump_traceback_later()
+        became = _failed(mistake)
     used = _most_resident() - before
     return became if used <= MOST_RESIDENT else f"{became}, with {used:,} bytes of memory"
 
@@ -246,9 +250,7 @@ def main(name: str, first: int, count: int) -> None:
             except (Exception, TooLong) as mistake:
                 if count == 1:
                     raise
-                last = traceback.extract_tb(mistake.__traceback__)[-1]
-                place = f"{Path(last.filename).name}:{last.lineno} {last.name}"
-                _say(at=number, why=f"{type(mistake).__name__}: {str(mistake)[:300]}", more=place)
+                _say(at=number, why=_failed(mistake), more="")
                 continue
             if refusal is None:
                 counts["read"] += 1
@@ -262,7 +264,6 @@ def main(name: str, first: int, count: int) -> None:
             if _most_resident() > MOST_RESIDENT:
                 _say(at=number, why="it takes more than a gigabyte of memory", more="")
                 return
-    faulthandler.cancel_dump_traceback_later()
     _say(refused=counts["refused"], read=counts["read"], titles=titles, next=first + count)
 
 

@@ -1,10 +1,10 @@
-"""Mutations: seeded ways to damage a file, by its bytes, its lines, or by what a text of JSON or TOML says."""
+"""Mutations: seeded ways to damage a file, by its bytes, its lines, or by what a text of JSON says."""
 
 from __future__ import annotations
 
 import gzip
 import json
-import tomllib
+import re
 import zlib
 from collections.abc import Callable, Mapping
 from random import Random
@@ -96,13 +96,13 @@ def in_place(start: Callable[[bytes], int]) -> Mutation:
 
 def text_damaged(data: bytes, chance: Random) -> bytes:
     """Return a text with words exchanged, lines moved, or bytes damaged."""
-    words = data.split(b" ")
+    words = re.split(rb"(?<=[ \[\]=,])", data)
     lines = data.split(b"\n")
     match chance.randrange(5):
         case 0 if len(words) > 1:
             one, two = chance.randrange(len(words)), chance.randrange(len(words))
-            words[one] = words[two]
-            return b" ".join(words)
+            words[one] = chance.choice((words[two], words[two], chance.choice(SNIPPETS)))
+            return b"".join(words)
         case 1 if len(lines) > 1:
             lines[chance.randrange(len(lines))] = chance.choice(lines)
             return b"\n".join(lines)
@@ -124,21 +124,6 @@ def json_damaged(data: bytes, chance: Random) -> bytes:
     for _ in range(chance.choice((1, 1, 1, 2, 3))):
         said = _changed(said, chance)
     return _json(said).encode("utf-8", "surrogatepass")
-
-
-def toml_damaged(data: bytes, chance: Random) -> bytes:
-    """Return a text of TOML that says something else in one to three places, or with its bytes damaged."""
-    if chance.random() < 0.3:
-        return text_damaged(data, chance)
-    try:
-        said: Any = tomllib.loads(data.decode())
-    except (ValueError, RecursionError):
-        return bytes_damaged(data, chance)
-    for _ in range(chance.choice((1, 1, 1, 2, 3))):
-        said = _changed(said, chance)
-    if not isinstance(said, dict):
-        said = {"columns": said}
-    return "".join(_toml_lines(said, "")).encode("utf-8", "surrogatepass")
 
 
 def lines_damaged(damage: Mutation) -> Mutation:
@@ -190,7 +175,7 @@ def _changed(said: Any, chance: Random) -> Any:
         near = (-said, said + 1, said - 1, small + 0.5, small * 10**18, small ^ (1 << chance.randrange(70)))
         return chance.choice((*near, str(small), [said]))
     if isinstance(said, str) and "[columns" in said and chance.random() < 0.8:
-        return toml_damaged(said.encode("utf-8", "surrogatepass"), chance).decode(errors="replace")
+        return text_damaged(said.encode("utf-8", "surrogatepass"), chance).decode(errors="replace")
     if isinstance(said, str) and chance.random() < 0.5:
         at = chance.randrange(len(said) + 1)
         return chance.choice(
@@ -261,34 +246,3 @@ def _json(said: Any) -> str:
     if isinstance(said, list | tuple):
         return "[" + ", ".join(map(_json, said)) + "]"
     return json.dumps(said)
-
-
-def _toml_lines(said: Mapping[str, Any], place: str) -> list[str]:
-    plain = [f"{_key(key)} = {_toml(each)}\n" for key, each in said.items() if not isinstance(each, dict)]
-    lines = [f"[{place}]\n", *plain] if place and plain else plain
-    for key, each in said.items():
-        if isinstance(each, dict):
-            lines += _toml_lines(each, f"{place}.{_key(key)}" if place else _key(key)) or [f"[{_key(key)}]\n"]
-    return lines
-
-
-def _key(key: str) -> str:
-    return json.dumps(str(key))
-
-
-def _toml(said: Any) -> str:
-    if isinstance(said, Raw):
-        return said.text
-    if isinstance(said, dict):
-        return "{" + ", ".join(f"{_key(key)} = {_toml(each)}" for key, each in said.items()) + "}"
-    if isinstance(said, list | tuple):
-        return "[" + ", ".join(map(_toml, said)) + "]"
-    if said is None or isinstance(said, bool):
-        return {None: "null", True: "true", False: "false"}[said]
-    return (
-        json.dumps(said, ensure_ascii=False)
-        if isinstance(said, str)
-        else repr(said)
-        if not isinstance(said, int) or abs(said) < 10**4000
-        else "9" * 4000
-    )

@@ -18,7 +18,6 @@ from mutations import (
     lines_damaged,
     packed_damaged,
     text_damaged,
-    toml_damaged,
 )
 from vaults import vault_damaged
 
@@ -63,8 +62,8 @@ PARQUET = _either(bytes_damaged, in_place(lambda _: 4), in_place(_footer), in_pl
 GRID = _either(bytes_damaged, in_place(lambda _: 0), text_damaged)
 
 READERS = (
-    Reader("schema", good_files.schema_files, toml_damaged, uses.use_schema, ".toml"),
-    Reader("groups", good_files.group_files, toml_damaged, uses.use_groups, ".toml", stem="groups"),
+    Reader("schema", good_files.schema_files, text_damaged, uses.use_schema, ".toml"),
+    Reader("groups", good_files.group_files, text_damaged, uses.use_groups, ".toml", stem="groups"),
     Reader("program", good_files.program_files, text_damaged, uses.use_program, ".jst"),
     Reader("model", good_files.model_files, json_damaged, uses.use_model, ".json"),
     Reader("maker", good_files.maker_files, json_damaged, uses.use_maker, ".json"),

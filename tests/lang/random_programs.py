@@ -57,6 +57,8 @@ class Piece:
             f"noisyCount({self.table(tables)}, {budget})",
             f"({{{{ {self.private(tables)} }}}} spending {self.pick('5%', '0.05', budget)})",
             f"ask({self.table(tables)}, {budget})",
+            f"noisyMean({self.table(tables)}, db.age, {budget})",
+            f"noisyQuantile({self.table(tables)}, db.height, 50%, {budget})",
             f"deep({self.table(tables)}, {self.pick('1', '2')}, {budget})",
         )
 
@@ -97,6 +99,16 @@ class Piece:
                 f"{held} = {held} / 50",
                 f"{name} = {name}({table})",
             ],
+            [
+                f"def {held}(D, k=1):",
+                "    if k > 0:",
+                f"        return {held}(D, k - 1) + noisyCount({other}, e)",
+                f"    return noisyCount(D, {budget})",
+                f"{name} = {held}({table})",
+            ],
+            [f"{held} = lambda D, k=noisyCount({other}, e): k + noisyCount(D, e)", f"{name} = {held}({table})"],
+            [f"{name} = 0", f"{name} += {self.purchase(tables)}", f"{name} -= noisyCount({table}, {budget})"],
+            [f'{held} = f"{{{number}}} of {{e}}"', f"{name} = noisyCount({table}, e) if {held} else {number}"],
             [f"{name} = [w(D, e) for w, D in [(ask, {table}), (twice, {other})]]"],
             [
                 f"{held} = [v for v in {values} if {test}]",

@@ -54,6 +54,21 @@ def calls(draw: st.DrawFn, inner: st.SearchStrategy[nodes.ExpressionNode]) -> no
 
 
 @st.composite
+def formatted(draw: st.DrawFn, inner: st.SearchStrategy[nodes.ExpressionNode]) -> nodes.Formatted:
+    """A text with at least one value, and words around some."""
+
+    def is_value(node: nodes.ExpressionNode) -> bool:
+        return not isinstance(node, nodes.String) and not any(
+            isinstance(each, nodes.Formatted) for each in nodes.walk(node)
+        )
+
+    parts: list[nodes.ExpressionNode] = []
+    for value in draw(st.lists(inner.filter(is_value), min_size=1, max_size=3)):
+        parts += [*[nodes.String(word) for word in (draw(texts),) if word], value]
+    return nodes.Formatted((*parts, *[nodes.String(word) for word in (draw(texts),) if word]))
+
+
+@st.composite
 def comparisons(draw: st.DrawFn, inner: st.SearchStrategy[nodes.ExpressionNode]) -> nodes.Comparison:
     operators = draw(several(st.sampled_from(COMPARISONS), 1))
     return nodes.Comparison(draw(inner), operators, tuple(draw(inner) for _ in operators))
@@ -65,6 +80,7 @@ def bigger(inner: st.SearchStrategy[nodes.ExpressionNode]) -> st.SearchStrategy[
     conditions = several(st.builds(nodes.Condition, inner, inner), 1, 2)
     operators = st.sampled_from(["+", "-", "*", "/", "//", "%", "**", "|", "&"])
     return st.one_of(
+        formatted(inner),
         several(inner).map(nodes.Tuple),
         several(inner).map(nodes.List),
         several(inner, 1).map(nodes.Set),
@@ -96,6 +112,12 @@ expressions: st.SearchStrategy[nodes.ExpressionNode] = st.recursive(leaves, bigg
 simple: st.SearchStrategy[nodes.Statement] = st.one_of(
     st.builds(nodes.Import, names, several(names.map(nodes.ImportedName), 1)),
     st.builds(nodes.Assign, targets, expressions),
+    st.builds(
+        lambda name, sign, value: nodes.Assign(name, nodes.BinaryOperation(name, sign, value), short=True),
+        names.map(nodes.Name),
+        st.sampled_from(list(nodes.OPERATORS)),
+        expressions,
+    ),
     expressions.map(nodes.ExpressionStatement),
     maybe(expressions).map(nodes.Return),
     st.just(nodes.Pass()),

@@ -36,6 +36,7 @@ MORE: dict[str, str] = {
     "in a loop": f"    for i in [1, 2]:\n        n = {BY_VALUE}\n    return n",
     "in rounds": "    return [grow(D, a, e) for i in [1, 2]]",
     "in a lambda": "    return lambda i: grow(D, a, e)",
+    "in a function inside": f"    def ask():\n        return {BY_VALUE}\n    return ask()",
     "a value twice": "    return {v: noisyCount(D[a = v], e) + noisyCount(D[a = v], e) for v in a}",
     "in a list": "    return [D]",
     "in a leaf": "    return Leaf(D)",

@@ -17,8 +17,8 @@ from small_tables import SCHEMA, opened, program
 
 from jostle.errors import ProgramError, Source
 from jostle.lang.check import check
-from jostle.lang.describing import describe
 from jostle.lang.extents import MOST_DEPTH, MOST_ITEMS, held, measured
+from jostle.lang.lookup import describe
 from jostle.lang.price import prices
 from jostle.lang.running import as_data, as_text
 from jostle.lang.values import Leaf

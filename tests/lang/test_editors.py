@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from pygments.lexers import get_lexer_by_name, get_lexer_for_filename
-from pygments.token import Comment, Error, Keyword, Name, Number
+from pygments.token import Comment, Error, Keyword, Name, Number, String
 
 from jostle.lang.builtins import BUILTINS
 from jostle.lang.lexer import CLAUSE_WORDS, KEYWORDS
@@ -41,6 +41,15 @@ def test_pygments_colours() -> None:
     assert kinds["len"] is Name.Builtin
     assert kinds["5%"] is Number
     assert kinds["stop"] is Name
+
+
+def test_pygments_colours_values_in_texts() -> None:
+    pieces = [*JostleLexer().get_tokens("""f"a{{ {n + {1: 'b'}[1]}" + x""")]
+    kinds = {piece: kind for kind, piece in pieces}
+    assert kinds["{{"] is String.Escape
+    assert kinds["n"] is kinds["x"] is Name
+    assert kinds["'b'"] is String.Single
+    assert Error not in kinds.values()
 
 
 def test_pygments_finds_the_lexer_by_name_and_by_file() -> None:

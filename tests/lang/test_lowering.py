@@ -31,6 +31,11 @@ EXPRESSIONS = {
     "where": "select count() from db where age > 10",
     "where_two": 'select count() from db where age > 10 and ill == "yes"',
     "where_or": "select count() from db where age < 3 or age > 10",
+    "where_either": 'select count() from db where age > 10 or ill == "yes"',
+    "where_either_and": 'select count() from db[ill = "yes"] where (x == 0 or age > 10) and (x == 1 or ill == "yes")',
+    "compared_columns": "select count() from db where age > 10 * x",
+    "sum_where_either": 'select sum(age) from db where x == 0 or ill == "yes"',
+    "groups_where_either": 'max(select count() from db where age > 10 or ill == "yes" groupby x, ill)',
     "sum": "select sum(age) from db",
     "sum_of_squares": "select sum(age * age / 25) from db where x == 1",
     "sum_negative": "select sum(age - 10) from db",
@@ -82,6 +87,15 @@ VALUES: dict[str, Callable[[Any], Any]] = {
     "part": lambda rows: sum(row[2] == "yes" for row in rows),
     "where": lambda rows: sum(row[1] > 10 for row in rows),
     "where_two": lambda rows: sum(row[1] > 10 and row[2] == "yes" for row in rows),
+    "where_either": lambda rows: sum(row[1] > 10 or row[2] == "yes" for row in rows),
+    "where_either_and": lambda rows: sum(row[2] == "yes" and (row[0] < 1 or row[1] > 10) for row in rows),
+    "compared_columns": lambda rows: sum(row[1] > 10 * int(row[0]) for row in rows),
+    "sum_where_either": lambda rows: sum(row[1] for row in rows if row[0] < 1 or row[2] == "yes"),
+    "groups_where_either": lambda rows: max(
+        sum(row[0] == x and row[2] == ill and (row[1] > 10 or ill == "yes") for row in rows)
+        for x in (0.5, 1.5)
+        for ill in ("no", "yes")
+    ),
     "sum": lambda rows: sum(row[1] for row in rows),
     "sum_of_squares": lambda rows: sum(row[1] ** 2 / 25 for row in rows if row[0] == 1.5),
     "sum_negative": lambda rows: sum(row[1] - 10 for row in rows),
@@ -110,6 +124,23 @@ def lowered(expression: str, schema: Schema = SCHEMA) -> Any:
     for part in number.table.path()[1:]:
         found = found.where(part.column, part.code)
     return found
+
+
+def test_a_condition_on_several_columns_is_as_sensitive_as_one_on_a_single_column() -> None:
+    kinds: tuple[tuple[Neighbours, int], ...] = (("add_remove", 1), ("replace_one", 2))
+    for neighbours, either in kinds:
+        schema = SCHEMA.with_neighbours(neighbours)
+        by_group = [
+            EXPRESSIONS[name].removeprefix("max(").removesuffix(")") for name in ("two_axes", "groups_where_either")
+        ]
+        assert [sensitivity(lowered(each, schema), schema) for each in by_group] == [either, either]
+        assert sensitivity(lowered(EXPRESSIONS["where_either"], schema), schema) == 1
+
+
+def test_a_row_without_a_value_in_a_column_that_a_condition_looks_at_does_not_meet_it() -> None:
+    schema = Schema({**dict(SCHEMA.columns), "ill": Categorical(["no", "yes"], outside="other")}, label="ill")
+    expression = lowered('select count() from db where age > 10 or ill == "yes"', schema)
+    assert raw(table_of([(0.5, 15.0, "perhaps"), (0.5, 15.0, "no")], schema), [expression])[0][0] == 1
 
 
 def table_of(rows: Sequence[tuple[float, float, str]], schema: Schema = SCHEMA) -> Table:
@@ -159,8 +190,9 @@ def test_a_grid_with_one_axis_lies_at_0_of_the_other() -> None:
 @pytest.mark.parametrize(
     "expression",
     [
-        "select count() from db where age > x",
         "select count() from db groupby age / x",
+        "select sum(age) from db where age > x",
+        "select max(values) from db where age > x",
         "select count(values) from db",
         "select min(values) from db where x == 0",
         "select sum(ill) from db",

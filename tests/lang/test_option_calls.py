@@ -80,6 +80,10 @@ def test_options_with_parameters_are_chosen_among() -> None:
     assert [each.name for each in made.makers["choice"].among] == ["Mohammed(depth=1)", "Mohammed(depth=2)", "Mohammed"]
 
 
+ONE_OF_A_TASK = {option.task: name for name, option in sorted(library_options().items())}.values()
+EACH = [
+    pytest.param(name, marks=[] if name in ONE_OF_A_TASK else pytest.mark.slow) for name in sorted(library_options())
+]
 WRONG = (
     "{0}()",
     "{0}(3)",
@@ -107,7 +111,7 @@ WRONG = (
 )
 
 
-@pytest.mark.parametrize("option", sorted(library_options()))
+@pytest.mark.parametrize("option", EACH)
 def test_no_wrong_call_of_an_option_spends_or_breaks_off(option: str) -> None:
     on_grid = library_options()[option].task == "grid"
     for wrong in WRONG:
@@ -125,7 +129,7 @@ def test_no_wrong_call_of_an_option_spends_or_breaks_off(option: str) -> None:
         assert db.spent == (1 if wrong == "{0}(db)(db)" else 0), wrong
 
 
-@pytest.mark.parametrize("option", sorted(library_options()))
+@pytest.mark.parametrize("option", EACH)
 def test_what_cannot_be_seen_beforehand_is_refused_before_it_is_charged(option: str) -> None:
     """Values that go through a released number are not known to the check."""
     on_grid = library_options()[option].task == "grid"

@@ -33,6 +33,8 @@ def price(text: str, name: str = "answer", *, known: bool = False) -> str:
         ("return (noisyCount(db, epsilon / 3), noisyCount(db, 0.2))", "1/3 of epsilon and 1/5"),
         ("return {v: noisyCount(db[region = v], epsilon / 2) for v in db.region}", "1/2 of epsilon"),
         ("return [noisyCount(db, epsilon / 10) for i in range(4)]", "2/5 of epsilon"),
+        ("f = lambda x=noisyCount(db, epsilon / 4): x\n    return noisyCount(db, epsilon / 2)", "3/4 of epsilon"),
+        ("def f(x=noisyCount(db, epsilon / 4)):\n        return x\n    return [f(), f(2), f()]", "1/4 of epsilon"),
         ('return noisyCount(db[region = "north"], 1) + noisyCount(db[region = "east"], 2)', "2"),
         ('return noisyCount(db[region = "north"], 1) + noisyCount(db[region = "north"], 2)', "3"),
         ('return noisyCount(db[region = "north"], 1) + noisyCount(db[label = "yes"], 2)', "3"),

@@ -125,6 +125,7 @@ LOOPS = {
 }
 
 
+@pytest.mark.representative("way")
 @pytest.mark.parametrize("test", ["n > 3", "n > 3 or n < 1", "1 < 2"])
 @pytest.mark.parametrize("loop", LOOPS)
 @pytest.mark.parametrize("way", FUSED)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import pytest
 from attrs import evolve
-from small_tables import ROWS, SCHEMA, opened, program
+from small_tables import ROWS, SCHEMA, opened, program, table_of_rows
 
 from jostle.errors import BudgetError, ProgramError, Source
 from jostle.lang.codes import codes, explain
 from jostle.lang.program import load_source
+from jostle.privacy.opening import rehearse
 from jostle.sites import force, record
+from jostle.trace.records import Trace
 
 RUNNING = [code for code in codes() if code.startswith("J5")]
 
@@ -98,6 +101,9 @@ def test_a_refused_budget_is_both_a_refusal_and_a_place() -> None:
         ("round(7 / 3, 2)", Fraction(233, 100)),
         ("floor(7 / 2) + ceil(7 / 2)", 7),
         ("all([True, 1 < 2]) and any([False, True])", True),
+        ('f"{1 / 3} of {[True, None]} {{x}}"', "0.333333 of [True, None] {x}"),
+        (r"""f'{"a"}{ {"b": 1}["b"] }\t\\'""", "a1\t\\"),
+        ('f"{{}}"', "{}"),
     ],
 )
 def test_public_values_are_computed_as_they_are_written(body: str, expected: object) -> None:
@@ -106,6 +112,62 @@ def test_public_values_are_computed_as_they_are_written(body: str, expected: obj
 
 def test_budgets_stay_exact() -> None:
     assert program("def answer():\n    e = 1 / 3\n    return e / 2 + e / 2 + 2 * e\n").run("answer") == 1
+
+
+def test_a_sign_before_the_equals_sign_computes_with_the_old_value() -> None:
+    assert (
+        program("def answer():\n    n = 7\n    n -= 1 if n > 5 else 2\n    n **= 2\n    return n\n").run("answer") == 36
+    )
+    text = "def answer():\n    xs = [1]\n    ys = xs\n    xs += [2]\n    return [xs, ys]\n"
+    assert program(text).run("answer") == [[1, 2], [1]]
+
+
+@pytest.mark.parametrize(
+    ("asked", "bought"),
+    [
+        ("noisyMean(db, db.age, 1 / 2)", lambda db: db.mean("age", epsilon="1/2")),
+        ('noisyMedian(db, "age", 1 / 2)', lambda db: db.median("age", epsilon="1/2")),
+        ("noisyQuantile(db, db.age, 90%, epsilon / 2)", lambda db: db.quantile("age", "9/10", epsilon="1/2")),
+        ("noisySum(db, attribute=db.age, epsilon=1 / 2)", lambda db: db.sum("age", epsilon="1/2")),
+        ("noisyVariance(db, db.age, 1 / 2)", lambda db: db.variance("age", epsilon="1/2")),
+    ],
+)
+def test_a_statistic_of_a_column_is_what_a_probe_buys(asked: str, bought: Callable[[Any], Any]) -> None:
+    made = program(f"def answer(db):\n    return {asked}\n")
+    price = made.pricing.prices(SCHEMA)["answer"].amount.at(Fraction(1))
+    traces = Trace(), Trace()
+    one, other = (rehearse(table_of_rows(), epsilon=1, seed=1, trace=trace) for trace in traces)
+    assert made.run("answer", one, epsilon=Fraction(1)) == float(bought(other))
+    assert one.spent == other.spent == price == Fraction(1, 2)
+    kinds = [[(type(each), getattr(each, "epsilon", None)) for each in trace.records] for trace in traces]
+    assert kinds[0] == kinds[1]
+
+
+def test_a_function_inside_another_sees_what_is_around_it_and_may_call_itself() -> None:
+    text = """
+def answer(n):
+    base = 1
+    def power(k, by=2):
+        found = base
+        if k > 0:
+            found = by * power(k - 1, by)
+        return found
+    def nothing():
+        pass
+    base = 100
+    return [power(n), power(2, by=n), nothing(), base]
+"""
+    assert program(text).run("answer", 3) == [8, 9, None, 100]
+
+
+def test_a_function_inside_another_asks_of_the_database_around_it() -> None:
+    text = """
+def answer(data):
+    def ask(r):
+        return noisyCount(data[region = r], epsilon / 2)
+    return {r: ask(r) for r in data.region}
+"""
+    assert answered(text, epsilon="10000") == {"north": 65, "east": 30, "south": 5}
 
 
 def test_comprehensions_keep_their_variables_to_themselves() -> None:

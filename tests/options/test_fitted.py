@@ -1,13 +1,22 @@
-"""What an Option was fitted on: it is neither learned of nor judged by rehearsals there."""
+"""Models: what they were fitted on, how files keep them, and those of one class."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from attrs import evolve
+from hypothesis import given
+from hypothesis import strategies as st
+from processes import ran
 from small import METAFEATURES, known_by_rows, options, table, tables
+from tables_of_labels import arrow, correlated, table_of
+from test_every_option import CLASSIFIERS
 
 import jostle
 from jostle.choice.learning.cases import cases_of
@@ -22,8 +31,11 @@ from jostle.errors import ChoiceError, OptionError
 from jostle.lang.program import load
 from jostle.options.fitted import kept_apart, marks_of
 from jostle.options.functions import function_option
+from jostle.options.models import AdditiveModel, Model, Term
 from jostle.options.ranges.reading import SPLITS
 from jostle.privacy.probe import Probe
+from jostle.tables.columns import Categorical
+from jostle.tables.schema import Schema
 
 MAJORITY = options()[0]
 
@@ -158,3 +170,113 @@ def test_a_users_option_says_it_where_it_is_made() -> None:
         return MAJORITY(db, epsilon=epsilon)
 
     assert marks_of(Mine.fitted_on) == {"adult", "census"}
+
+
+# Files of models: read by any process, to the last digit; and whoever wrote one, it is a model or a sentence.
+
+
+SCHEMA, ROWS = correlated(300)
+FRAME = arrow(ROWS, SCHEMA)
+KINDS = ("Majority", "NaiveBayes", "RandomForest", "BayesTree", "PooledBayes")
+"""Options whose models are of every kind there is."""
+
+
+@cache
+def learnt(name: str) -> Model:
+    """Return the model of an Option on public rows."""
+    option: Any = jostle.options.get(name)
+    model: Model = option(jostle.rehearse(table_of(ROWS, SCHEMA), seed=2), epsilon=5)
+    return model
+
+
+def every_kind(kind: type[Model] = Model) -> Iterator[type[Model]]:
+    """Yield the classes of models that Jostle has."""
+    for each in kind.__subclasses__():
+        if each.__module__.startswith("jostle."):
+            yield each
+        yield from every_kind(each)
+
+
+READ = """
+import sys
+import pyarrow as pa, pyarrow.parquet
+import jostle
+frame = pyarrow.parquet.read_table(sys.argv[1])
+for path in sys.argv[2:]:
+    model = jostle.load_model(path)
+    print(type(model).__name__, model.predict_proba(frame).tobytes().hex())
+"""
+
+
+def test_the_models_of_every_option_are_read_by_a_fresh_process_to_the_last_digit(tmp_path: Path) -> None:
+    from pyarrow import parquet  # noqa: PLC0415 - this test alone
+
+    parquet.write_table(FRAME, tmp_path / "rows.parquet")
+    by_kind: dict[type[Model], list[str]] = {}
+    for name in CLASSIFIERS:
+        by_kind.setdefault(type(learnt(name)), []).append(name)
+    assert set(by_kind) == set(every_kind())
+
+    for kind, names in by_kind.items():  # a process each: reading one kind may not help with another
+        paths = [tmp_path / f"{kind.__name__}{number}.json" for number, _ in enumerate(names)]
+        for name, path in zip(names, paths, strict=True):
+            learnt(name).save(path)
+        done = ran("-c", READ, tmp_path / "rows.parquet", *paths)
+        assert done.returncode == 0, done.stderr
+        said = [line.split(" ") for line in done.stdout.splitlines()]
+        assert said == [[kind.__name__, learnt(name).predict_proba(FRAME).tobytes().hex()] for name in names]
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_what_is_read_is_written_again_the_same(name: str) -> None:
+    text = learnt(name).to_json()
+    assert Model.from_json(text).to_json() == text
+
+
+# Models that tell no rows apart say so, from what they hold: against all rows there can be.
+
+
+SCHEMA_OF_ONE_CLASS = Schema(
+    {"a": Categorical(["0", "1", "2"]), "b": Categorical(["0", "1"]), "label": Categorical(["x", "y", "z"])},
+    label="label",
+)
+ROWS_OF_ONE_CLASS = np.array(list(product(range(3), range(2))))
+weights = st.lists(st.integers(-3, 3), min_size=3, max_size=3)
+
+
+@given(weights, st.lists(weights, min_size=3, max_size=3), st.lists(weights, min_size=2, max_size=2))
+def test_additive_models_know_exactly(start: list[int], first: list[list[int]], second: list[list[int]]) -> None:
+    terms = (Term(("a",), np.array(first, dtype=float)), Term(("b",), np.array(second, dtype=float)))
+    model = AdditiveModel(schema=SCHEMA_OF_ONE_CLASS, start=np.array(start, dtype=float), terms=terms)
+    said = set(np.argmax(model.chances(ROWS_OF_ONE_CLASS), axis=1).tolist())
+    assert (model.only_class is not None) == (len(said) == 1)
+    if model.only_class is not None:
+        assert model.classes[said.pop()] == model.only_class
+
+
+def every_row(schema: Schema) -> np.ndarray:
+    return np.array(list(product(*(range(schema[name].size) for name in schema.attributes))))
+
+
+@pytest.mark.parametrize("name", ["PooledTree", "RandomForest", "BayesTree", "Mohammed(depth=1)", "FletcherIslam"])
+def test_whatever_says_so_gives_one_class_to_every_row(name: str) -> None:
+    schema, rows = correlated(300)
+    told = {True: 0, False: 0}
+    for seed, epsilon in product(range(4), ("1/1000", "10")):
+        option: jostle.options.Option[Model] = jostle.options.get(name)
+        model = option(jostle.rehearse(table_of(rows, schema), seed=seed), epsilon=epsilon)
+        said = set(np.argmax(model.chances(every_row(schema)), axis=1).tolist())
+        told[model.only_class is not None] += 1
+        if model.only_class is not None:
+            assert {model.classes[code] for code in said} == {model.only_class}
+            assert str(model).startswith(f"predicts {model.only_class!r} for every row")
+        else:
+            assert str(model) == model.text()
+    assert told[False] > 0
+
+
+def test_one_that_only_counts_classes_says_so_wherever_it_is_shown() -> None:
+    schema, rows = correlated(300)
+    model = jostle.options.get("Majority")(jostle.rehearse(table_of(rows, schema), seed=1), epsilon=1)
+    said = jostle.options.get("Majority").task.shown.text(model)
+    assert said.startswith(f"predicts {model.only_class!r} for every row: what was released tells no rows apart")

@@ -16,7 +16,6 @@ import jostle
 from jostle import Schema, Table, Trace
 from jostle.options import get
 from jostle.options.classification.jostled_tree import (
-    ACTIONS,
     RULES,
     SPLIT_BY,
     BranchUpTo,
@@ -192,16 +191,6 @@ def test_whatever_is_chosen_costs_what_was_declared(
         assert declared == spent == epsilon
 
 
-@pytest.mark.representative("action")
-@pytest.mark.parametrize("name", CONFIGURED)
-@pytest.mark.parametrize("action", ACTIONS)
-@pytest.mark.parametrize("rule", RULES)
-def test_whatever_is_forced_costs_what_was_declared(name: str, action: str, rule: str) -> None:
-    around = force({"L1": action, "L2": rule}, must_occur=False)
-    declared, spent = declared_and_spent(name, wide_table(), Fraction(1, 3), around)
-    assert declared == spent == Fraction(1, 3)
-
-
 def charges(around: Handler, epsilon: Fraction = Fraction(1)) -> tuple[Charge, ...]:
     found: list[Charge] = []
 
@@ -336,13 +325,3 @@ def test_what_comes_with_jostle_decides_unless_told_otherwise(policies: str, why
     kept = [line for line in trace.records if isinstance(line, Chosen)]
     assert why in kept[0].why
     assert bool(kept[0].predicted) == (policies == "learned")
-
-
-def test_expected_sizes_shrink_with_every_split() -> None:
-    from jostle.options.growing import Grove  # noqa: PLC0415 - used here alone
-
-    grove = Grove(wide_table().schema)
-    frontier = grove.split(grove.seedlings(), np.array([0]))
-    assert (600.0 * grove.part[frontier.nodes]).tolist() == [200.0] * 3
-    frontier = grove.split(frontier, np.array([1, 2, 1]))
-    assert sorted((600.0 * grove.part[frontier.nodes]).tolist()) == [50.0] * 4 + [100.0] * 4

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from run_here import run
+from run_here import Run
 from small import tables
 
 import jostle
@@ -123,61 +123,48 @@ def test_they_are_found_by_name_and_parameters(own: Path) -> None:
 
 
 def test_a_program_imports_them_and_its_trace_names_their_code(
-    own: Path, program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    command: Run, own: Path, program: Path, tmp_path: Path
 ) -> None:
     data, schema = private(tmp_path)
     trace = tmp_path / "t.jsonl"
     program.write_text("".join(line for line in PROGRAM.splitlines(keepends=True) if "among" not in line))
     with_data = ("--data", data, "--schema", schema, "--epsilon", 1, "--entry", "main")
-    assert run(monkeypatch, "run", program, "--with", own, *with_data, "--trace", trace) == 0
-    assert "Commonest(times=2)" in capsys.readouterr().out
+    assert "Commonest(times=2)" in command("run", program, "--with", own, *with_data, "--trace", trace).out
     digest = blake2b(own.read_bytes(), digest_size=16).hexdigest()
     trusted = [each for each in read_trace(trace) if isinstance(each, Trusted)]
     assert trusted == [Trusted("Commonest", str(own), digest), Trusted("First", str(own), digest)]
-    assert run(monkeypatch, "trace", "show", trace) == 0
-    assert f"digest {digest}" in " ".join(capsys.readouterr().out.split())
+    assert f"digest {digest}" in " ".join(command("trace", "show", trace).out.split())
 
 
-def test_checking_knows_them_where_it_is_told_of_them(
-    own: Path, program: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(monkeypatch, "check", program) == 1
-    said = capsys.readouterr().err
+def test_checking_knows_them_where_it_is_told_of_them(command: Run, own: Path, program: Path) -> None:
+    said = command("check", program).err
     assert "`options` has no `Commonest`" in said
     assert "--with FILE.py" in said
-    assert run(monkeypatch, "check", program, "--with", own) == 0
-    assert "main spends at most epsilon" in capsys.readouterr().out
+    assert "main spends at most epsilon" in command("check", program, "--with", own).out
     program.write_text(PROGRAM.replace("times=2", "time=2"))
-    assert run(monkeypatch, "check", program, "--with", own) == 1
-    assert "`Commonest` has no parameter `time`" in capsys.readouterr().err
+    assert "`Commonest` has no parameter `time`" in command("check", program, "--with", own).err
 
 
 @pytest.mark.slow
-def test_they_are_trained_and_chosen_among(
-    own: Path, program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_they_are_trained_and_chosen_among(command: Run, own: Path, program: Path, tmp_path: Path) -> None:
     words = ("train", program, "--with", own, "--public", tmp_path / "public", "--repeats", 2, "--workers", 2, "--json")
-    assert run(monkeypatch, *words) == 0
-    done = json.loads(capsys.readouterr().out)
+    done = json.loads(command(*words).out)
     assert done["options"] == ["Commonest", "First", "Twice"]
     assert done["rehearsals"] > 0
     data, schema = private(tmp_path)
     trusted = ("--with", own, "--public", tmp_path / "public")
     asked = ("--data", data, "--schema", schema, "--epsilon", 1, "--entry", "choice", *trusted)
-    assert run(monkeypatch, "run", program, *asked) == 0
-    assert "choice" in capsys.readouterr().out
+    assert "choice" in command("run", program, *asked).out
     tried = ("--databases", tmp_path / "public", "--epsilon", 1, "--trials", 2)
-    assert run(monkeypatch, "evaluate", program, *tried, *trusted) == 0
+    assert command("evaluate", program, *tried, *trusted).status == 0
 
 
-def test_they_are_listed_and_audited(
-    own: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(monkeypatch, "options", "--task", "classification", "--with", own, "--json") == 0
-    assert {"Commonest", "First"} <= {each["name"] for each in json.loads(capsys.readouterr().out)}
+def test_they_are_listed_and_audited(command: Run, own: Path) -> None:
+    assert {"Commonest", "First"} <= {
+        each["name"] for each in json.loads(command("options", "--task", "classification", "--with", own, "--json").out)
+    }
     for name in ("Commonest", "FirstReplaced"):
-        assert run(monkeypatch, "audit", name, "--with", own, "--samples", 400, "--json") == 0
-        (finding,) = json.loads(capsys.readouterr().out)
+        (finding,) = json.loads(command("audit", name, "--with", own, "--samples", 400, "--json").out)
         assert finding["name"] == name
 
 

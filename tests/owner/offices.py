@@ -88,5 +88,5 @@ def certificate_in(folder: Path) -> tuple[Path, Path]:
 def asks(office: Office, asker: Asker, epsilon: str, request: object = None, *, price: str | None = None) -> Permit:
     """Ask, and write down that it was answered."""
     permit = office.allow(asker, "ward", COUNT if request is None else {"kind": request}, Fraction(epsilon))
-    office.spent((permit, Fraction(epsilon if price is None else price), "answered"))
+    office.spent(permit, Fraction(epsilon if price is None else price), "answered")
     return permit

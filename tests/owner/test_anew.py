@@ -58,7 +58,7 @@ def every_handle(held: Session) -> dict[str, str]:
         "some columns of some rows": columns,
         "a portion": held.made(held.root, "portions", 2)[0],
         "an allotment": held.made(held.root, "allot", 1, "own")[0],
-        "what an Option has": held.made(held.root, "hand", EPSILON, "an Option", False, True)[0],
+        "what an Option has": held.made(held.root, "hand", EPSILON, "an Option", "PooledTree", False, True)[0],
     }
 
 

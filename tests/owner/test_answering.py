@@ -21,8 +21,9 @@ from jostle.errors import AccessError, BudgetError, ProbeError, UnpaidWarning, W
 from jostle.options import get
 from jostle.owner import server as server_of
 from jostle.owner.client import connect
-from jostle.owner.rooms import LINE, Together
+from jostle.owner.rooms import LINE
 from jostle.owner.server import until_grid
+from jostle.owner.together import Together
 from jostle.owner.wire import said
 from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove
 from jostle.privacy.vault import FileVault

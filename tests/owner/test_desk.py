@@ -255,7 +255,7 @@ def test_a_client_s_text_is_text_and_labelled_as_the_client_s(office: Office, pe
         office.allow(ada, "ward", {"kind": EVIL, EVIL: EVIL}, Fraction(1))
     office.decide(2, approve=True)
     permit = office.allow(ada, "ward", {"kind": EVIL, EVIL: EVIL}, Fraction(1))
-    office.spent((permit, Fraction(0), "answered"))
+    office.spent(permit, Fraction(0), "answered")
     page = read(signed_in(office, people.owner).get("/"))
 
     assert page.text.count("<script>alert(1)</script>") >= 6

@@ -88,7 +88,7 @@ def test_amounts_are_of_a_person_for_whoever_asks_and_of_a_row_on_the_wire(remot
         part = db.parts("age")[3]
         answers.append([repr(each) for each in (db.persons(1), db.beyond(2), db.count(3), part.persons(2), db.left)])
         assert db.unit == 4
-        assert db.hand(1, site="x", settles=False).unit == 1
+        assert db.hand(1, site="x", option="DAWA", settles=False).unit == 1
     assert answers[0] == answers[1]
 
 

@@ -64,6 +64,22 @@ def test_a_question_in_a_part_that_costs_nothing_above_counts_towards_an_approva
     parts[2].count("1/2")  # the sum began anew
 
 
+def test_what_waits_says_for_which_option_a_budget_is_set_aside(served: Served) -> None:
+    db = served.connected("carol", "2", patience=0)
+    with pytest.raises(WaitingError) as waits:
+        db.mean("age", epsilon="1", site="please")
+    with served.office.state() as state:
+        assert state.requests[waits.value.number].wait.request == (
+            '{"asks":["BoundedMean",false,true],"epsilon":"1","kind":"hand","on":[]}'
+        )
+    key = db._key.enter
+    for named in ("please, it is urgent", "Urgent(please=1)", "DAWA(please=1)"):
+        _, refusal = key("hand", Fraction(1), "site", named, False, True)
+        assert isinstance(refusal, WaitingError)
+        with served.office.state() as state:
+            assert "please" not in state.requests[refusal.number].wait.request
+
+
 def test_what_waits_holds_no_word_of_the_client_s(served: Served) -> None:
     db = served.connected("carla", "2", patience=0)
     with pytest.raises(WaitingError) as waits:

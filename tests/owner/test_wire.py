@@ -215,7 +215,7 @@ QUESTIONS_ASKED: tuple[tuple[str, tuple[object, ...]], ...] = (
     ("perform", (LEVELS, "1", "levels")),
     ("begin", (AddNoise(Counts.of()), "1/10", "count")),
     ("allot", ("1", "part")),
-    ("hand", ("1", "part", True, True)),
+    ("hand", ("1", "part", "PooledTree", True, True)),
     ("narrowed", ("region", (0, 1))),
     ("split", ("region",)),
     ("portions", (2,)),

@@ -182,8 +182,11 @@ def crowded(schema: Schema, most: int) -> tuple[Record, ...]:
     return *found, Record((*full, 1), [0]), Record((*(0 for _ in full), 0), ())
 
 
-def of_features(make: Callable[[int], Kernel]) -> list[Case]:
-    """Return cases with as many features, and as many that count, as are looked at together; fewer, and more."""
+def of_features(make: Callable[[int], Kernel], every: int = 1) -> list[Case]:
+    """Return cases with as many features, and as many that count, as are looked at together; fewer, and more.
+
+    Of these, one of *every* so many.
+    """
     cases = []
     for count, columns, most in (
         *((127 + more, 0, 127 + other) for more in range(3) for other in range(2)),
@@ -196,7 +199,7 @@ def of_features(make: Callable[[int], Kernel]) -> list[Case]:
     ):
         schema = featured(count, columns)
         cases.append(Case(make(most), schema, crowded(schema, most), among=3))
-    return cases
+    return cases[::every]
 
 
 def most_that_count() -> Case:
@@ -302,8 +305,8 @@ CASES: dict[type, Callable[[], list[Case]]] = {
     FeatureSums: lambda: (
         (
             of_features(lambda most: FeatureSums([[1, 0], [0, 1]], most, totals=True))
-            + of_features(lambda most: FeatureSums([[2**10, -(2**10)]], most))
-            + of_features(lambda most: FeatureSums([[1, -1], [1, 1]], most, among=range(126)))
+            + of_features(lambda most: FeatureSums([[2**10, -(2**10)]], most), 2)
+            + of_features(lambda most: FeatureSums([[1, -1], [1, 1]], most, among=range(126)), 3)
             + [most_that_count()]
         )
         + of_classes(lambda count: FeatureSums([[2**10] * count, [-1] * (count - 1) + [2**10]], 1, totals=True))

@@ -36,7 +36,7 @@ from jostle.privacy.events import (
     Reserved,
     Selected,
 )
-from jostle.privacy.expressions import NODES, Above, Along, Deviation, Extreme, Mean, Total, known_of
+from jostle.privacy.expressions import NODES, Above, Along, CellSums, Deviation, Extreme, Mean, Total, known_of
 from jostle.privacy.feature_scores import FeatureScore
 from jostle.privacy.mechanisms import (
     AddNoise,
@@ -410,6 +410,10 @@ OWN_FIELDS: dict[type, Callable[[Chance, Expression], dict[str, Any]]] = {
         "axis": chance.randrange(max(1, len(known_of(of, SCHEMA).shape))),
     },
     Extreme: lambda chance, _: {"how": chance.choice(["max", "min"])},
+    CellSums: lambda chance, of: {
+        "sums": [chance.randint(-1, 0) for _ in range(known_of(of, SCHEMA).cells)],
+        "shape": chance.choice([[], [1]]),
+    },
 }
 """What a node has beside its parts, given the first of them."""
 

@@ -18,6 +18,7 @@ from jostle import Categorical, Numeric, Schema
 from jostle.privacy.expressions import (
     Above,
     Along,
+    CellSums,
     Deviation,
     Extreme,
     FarFromFlat,
@@ -132,7 +133,7 @@ def widest(met: Met, neighbours: Neighbours, denominator: int) -> Fraction:
 # The slow way
 
 
-def slow(  # noqa: PLR0911 - one per kind of node
+def slow(  # noqa: C901, PLR0911 - one per kind of node
     expression: Expression, rows: tuple[Row, ...], schema: Schema
 ) -> dict[tuple[int, ...], Fraction]:
     """Return the numbers of an expression by its definition: one per cell, by place."""
@@ -158,6 +159,12 @@ def slow(  # noqa: PLR0911 - one per kind of node
             ways: dict[str, Callable[[list[Fraction]], Fraction | int]] = {"sum": sum, "max": max, "min": min}
             how = ways[found.how]
             return {place: Fraction(how(line)) for place, line in lines.items()}
+        case CellSums():
+            sums = dict.fromkeys(product(*map(range, found.shape)), Fraction(0))
+            for number, each in zip(found.sums, parts[0].values(), strict=True):
+                if number >= 0:
+                    sums[list(sums)[number]] += each
+            return sums
     return {(): _slow_number(found, [list(part.values()) for part in parts], parts)}
 
 
@@ -233,8 +240,8 @@ def vectors(  # noqa: PLR0911 - one per kind of node
     draw: st.DrawFn, depth: int = 2, columns: tuple[str, ...] | None = None
 ) -> Expression:
     """Return an expression that may have several cells; with *columns*, one axis for each of these."""
-    kinds = ["leaf", "scaled", "shifted", "sum", "difference", "absolute", "clamped", "along"]
-    kind = draw(st.sampled_from(kinds if columns is None else kinds[:-1])) if depth else "leaf"
+    kinds = ["leaf", "scaled", "shifted", "sum", "difference", "absolute", "clamped", "along", "gathered"]
+    kind = draw(st.sampled_from(kinds if columns is None else kinds[:-2])) if depth else "leaf"
     if kind == "leaf":
         return draw(leaves(columns))
     if kind in {"sum", "difference"}:
@@ -245,6 +252,10 @@ def vectors(  # noqa: PLR0911 - one per kind of node
         names = draw(st.sampled_from([("a", "b"), ("b", "a"), ("a", "b", "c")]))
         ways: list[Literal["sum", "max", "min"]] = ["sum", "max", "min"]
         return Along(draw(vectors(depth, names)), draw(st.sampled_from(ways)), draw(st.integers(0, len(names) - 1)))
+    if kind == "gathered":
+        shape = draw(st.sampled_from([(), (2,), (1, 3)]))
+        places = st.integers(-1, math.prod(shape) - 1)
+        return CellSums(draw(vectors(depth, ("b", "a"))), draw(st.lists(places, min_size=6, max_size=6)), shape)
     of = draw(vectors(depth - 1, columns))
     if kind == "scaled":
         return of * draw(numbers)

@@ -15,7 +15,7 @@ import pytest
 from goodness import FALSE_ALARM, fit_laplace
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from openings import people, schema, table
+from openings import table
 from some_expressions import (
     ROWS,
     SIZES,
@@ -66,8 +66,6 @@ from jostle.privacy.sensitivity import Numbers, joined
 from jostle.tables.schema import Neighbours
 from jostle.trace.records import Charged, Released, Trace
 
-SURE = 1000
-"""An epsilon at which noise of scale 1 is 0 but for a chance of e**-1000."""
 RELATIONS: tuple[Neighbours, ...] = ("add_remove", "replace_one")
 
 expressions = vectors() | scalars()
@@ -96,7 +94,7 @@ def test_numbers_are_those_of_the_definition(expression: Expression, seed: int) 
 @example(expression=Deviation(cells("b"), bits=1))
 @example(expression=Deviation(cells("b"), bits=3))
 @example(expression=Deviation(cells("a", "b").where("a", 0), bits=2))
-@settings(max_examples=120)
+@settings(max_examples=50)
 def test_no_row_changes_an_expression_more_than_inferred(expression: Expression) -> None:
     """All tables of up to four rows, a row entering (or leaving), and one becoming another: every bound holds.
 
@@ -236,34 +234,6 @@ def test_only_known_nodes_may_look_at_tallies() -> None:
 
 
 # What is released
-
-
-def test_answers_are_the_truth_and_noise() -> None:
-    """At such an epsilon the noise is gone, and what is left is what the rows say."""
-    found = people()
-    db = jostle.rehearse(table())
-    by_region = found["region"].value_counts()
-    right = found.groupby(["region", "smokes"]).size().groupby("region").max().sum()
-
-    assert db.release(rows(), SURE) == len(found)
-    assert db.release(rows().where("region", "north", 2), SURE) == by_region["north"] + by_region["south"]
-    assert db.release(one_rule("region", "smokes"), SURE) == right
-    assert db.release(largest(cells("region")) - smallest(cells("region")), SURE) == by_region.max() - by_region.min()
-    assert db.release(sums("age", range(10), 9), 10 * SURE) == (found["age"] // 10).sum()
-    assert db.release(far_from_flat(cells("region")), 10 * SURE) == (by_region - 50).abs().sum()
-    assert db.release_cells(cells("region"), SURE).tolist() == [by_region[name] for name in schema()["region"].labels]
-    assert db.release_cells(cells("age", "smokes").coarsened({"age": 5}), SURE).shape == (2, 2)
-
-
-def test_parts_and_conditions_are_about_their_rows() -> None:
-    found = people()
-    db = jostle.rehearse(table())
-    north = found[found["region"] == "north"]
-    part = db.parts("region")[0]
-
-    assert part.release(rows(), SURE) == db.where("region", "north").release(rows(), SURE) == len(north)
-    assert part.release(occupied(cells("age")), SURE) == len(set(north["age"] // 10))
-    assert db.release(occupied(cells("age").where("region", "north")), SURE) == len(set(north["age"] // 10))
 
 
 @pytest.mark.parametrize("neighbours", RELATIONS)

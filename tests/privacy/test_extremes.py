@@ -48,6 +48,7 @@ from jostle.privacy.score_lists import GROUP_SCORES, SCORES
 from jostle.privacy.scores import QuantileScore
 from jostle.privacy.split_scores import LARGEST_BOUND, entropies, spread_of
 from jostle.tables import kernels
+from jostle.tables.feature_kernels import FeatureRefinements
 from jostle.tables.kernels import MOST_RECORDS, Counts, DenseKernel
 from jostle.tables.number_kernels import Moments, NumberSum, Ranks
 
@@ -175,7 +176,12 @@ def test_grids_of_the_largest_counts_and_scales_move_no_further_apart() -> None:
     assert most - least <= SPAN * UNIT + SLACK
 
 
-@pytest.mark.parametrize("kind", list(CASES), ids=lambda kind: str(kind.__name__))
+@pytest.mark.parametrize(
+    "kind",
+    # Those of features are the same cases twice, and take long.
+    [pytest.param(kind, marks=[pytest.mark.slow] * (kind is FeatureRefinements)) for kind in CASES],
+    ids=lambda kind: str(kind.__name__),
+)
 def test_a_record_adds_no_more_than_its_kernel_says_wherever_that_goes_another_way(kind: type) -> None:
     """A record that comes or goes, and one that becomes another, or enters or leaves a part."""
     for number, case in enumerate(CASES[kind]()):

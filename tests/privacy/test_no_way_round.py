@@ -20,12 +20,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from attrs import evolve, frozen
-from openings import REGIONS, people, protected, schema, table, troubled
+from openings import REGIONS, people, protected, schema
 from processes import together
 
 import jostle
-from jostle import Categorical, Probe, Schema, Table, Trace
-from jostle.errors import BudgetError, JostleError, ProbeError, TableError
+from jostle import Categorical, Probe, Schema, Table
+from jostle.errors import BudgetError, JostleError, ProbeError
 from jostle.privacy import noise
 from jostle.privacy.events import EVENTS, Event, Laplace
 from jostle.privacy.expressions import NODES
@@ -36,9 +36,7 @@ from jostle.privacy.scores import Fullest
 from jostle.privacy.vault import FileVault
 from jostle.tables.closed import Closed
 from jostle.tables.kernel_list import KERNELS
-from jostle.tables.kernels import Counts, SparseCounts
-from jostle.tables.pools import Layer
-from jostle.tables.routes import LeafCounts, Routing
+from jostle.tables.kernels import Counts
 
 TENTH = Fraction(1, 10)
 
@@ -64,15 +62,6 @@ def test_a_second_accountant() -> None:
         protected(TENTH)
 
 
-def test_no_accountant_named() -> None:
-    """There, what names no accountant goes to a default one that allows any amount."""
-    with pytest.raises(BudgetError, match="no epsilon is promised"):
-        jostle.protect(table())
-    for unbounded in (None, float("inf"), "inf", float("nan")):
-        with pytest.raises(BudgetError):
-            jostle.protect(table(), epsilon=unbounded)
-
-
 def test_calling_a_mechanism_directly() -> None:
     """There, Laplace(epsilon=1, sensitivity=1).randomise(value) adds noise to data in hand; no accountant hears of it.
 
@@ -94,21 +83,6 @@ def test_calling_a_mechanism_directly() -> None:
     with pytest.raises((ValueError, TypeError)):
         pd.DataFrame(db)
     assert db.spent == 0
-
-
-def test_nesting_accountants() -> None:
-    """There, in a `with` block of another accountant, the outer one is told nothing.
-
-    Here what is inside was paid for outside, whole, before it began.
-    """
-    db = protected()
-    inner = db.allot("0.5").allot("0.5").parts("region")[0].allot("0.5")
-    assert db.left == Fraction("0.5")
-    spend_all(inner)
-    db.count("0.5")
-    spend_all(db)
-    with pytest.raises(BudgetError):
-        inner.count(TENTH)
 
 
 def test_repeating_a_seed() -> None:
@@ -278,74 +252,6 @@ def test_what_is_made_from_a_member_is_none() -> None:
         assert own not in known
         with pytest.raises(JostleError, match=own.__name__):
             known.check(object.__new__(own))
-
-
-def test_weights_that_are_their_own_magnitude() -> None:
-    """In 32 bits, abs(-2**31) is -2**31: the largest weight would be 1, and so would the noise, on sums of -2**31.
-
-    Every cell of a table could be read exactly, for a millionth of epsilon.
-    """
-    least = np.array([-(2**31)] * 3 + [1], dtype=np.int32)
-    for weights in (least, tuple(least), np.array([np.nan, 0, 0, 1])):
-        with pytest.raises(TableError):
-            Layer((), (), (), "region", weights)
-
-
-def test_trees_that_share_a_leaf() -> None:
-    """Under replace_one, a row that enters a part adds 1 for each of a hundred trees, to a single cell."""
-    trace = Trace()
-    db = jostle.protect(table(neighbours="replace_one"), epsilon=1, trace=trace)
-    trees = Routing((), roots=[0] * 100, attribute=[-1], first=[0], children=[], depth=0)
-    db.parts("region")[0].measure(LeafCounts(trees, by_class=False), TENTH)
-    assert trace.records[-1].scale == 1000  # type: ignore[union-attr]
-
-
-def test_asking_a_part_for_what_the_whole_was_asked() -> None:
-    """Splitting again is asking again: the second split of a table is paid for on top of the first."""
-    db = protected()
-    for _ in range(2):
-        for part in db.parts("region"):
-            part.count("0.5")
-    assert db.left == 0
-    with pytest.raises(BudgetError):
-        db.parts("region")[0].count(TENTH)
-
-
-def test_exceptions_as_a_channel() -> None:
-    """An error that comes for some rows and not for others is an answer that was not paid for.
-
-    One can be had, with nothing in it; a second one cannot.
-    """
-    db = troubled(lambda row: [][int(row[0])])
-    parts = db.parts("region")
-    with pytest.raises(ProbeError, match="failed inside the probe") as caught:
-        parts[0].count(TENTH)
-    assert caught.value.__cause__ is caught.value.__context__ is None
-    for part in parts[1:]:
-        with pytest.raises(ProbeError, match="no more are answered"):
-            part.count(TENTH)
-
-
-def test_a_refusal_says_nothing_of_the_rows() -> None:
-    """Two tables that have nothing in common are refused in the same words, at the same point."""
-
-    def transcript(db: Probe) -> list[str]:
-        lines = []
-        for ask in (
-            lambda: db.where("region", "north").count("0.7"),
-            lambda: db.count("0.7"),
-            lambda: db.histogram("height", epsilon=TENTH),
-            lambda: db.measure_sparse(SparseCounts(("age",)), TENTH, threshold=-1),
-            lambda: db.allot(2),
-        ):
-            try:
-                ask()
-                lines.append("answered")
-            except JostleError as refusal:
-                lines.append(str(refusal))
-        return lines
-
-    assert transcript(protected(rows=500)) == transcript(protected(rows=0))
 
 
 @pytest.mark.parametrize("keep", [False, True])

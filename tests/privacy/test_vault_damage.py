@@ -1,4 +1,4 @@
-"""Vaults that were damaged: whatever was done to one, it never gives more than was left, and says what is wrong."""
+"""Vaults that were damaged or are under fire: none gives more than was left, and each says what is wrong."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from good_files import vault_files
+from vault import ASKED, trial
 from vaults import SLIPS
 
 from jostle.errors import BudgetError, VaultError
@@ -118,3 +119,17 @@ def test_any_byte_may_be_lost(path: Path) -> None:
                 assert FileVault(path).account().left <= LEFT
             except VaultError:
                 continue
+
+
+# A short run of benchmarks/vault.py: processes charge one vault at once, and are killed at random.
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("promise", [Fraction(1000), 200 * ASKED])
+def test_nothing_released_is_unrecorded_and_nothing_overspent(promise: Fraction) -> None:
+    outcome = trial(seconds=15, processes=4, kills_a_second=8, promise=promise)
+
+    assert outcome.held
+    assert outcome.kills > 0
+    assert 0 < outcome.released <= outcome.reserved
+    assert outcome.spent == outcome.reserved * ASKED <= promise

@@ -22,6 +22,8 @@ import pandas as pd
 import pytest
 from attrs import evolve, fields
 from replayed import ARGUMENTS, PLANS, Replay, Seen, compared, replaying
+from scipy.sparse import csr_matrix
+from sklearn.pipeline import Pipeline
 
 import jostle
 from jostle import Categorical, Numeric, Probe, Schema, Table, options
@@ -46,7 +48,19 @@ from jostle.privacy.column_scores import (
     SetDiscernibility,
 )
 from jostle.privacy.descent import Descent
-from jostle.privacy.expressions import NODES, Above, Along, Deviation, Extreme, FarFromFlat, Mean, Total, cells, sums
+from jostle.privacy.expressions import (
+    NODES,
+    Above,
+    Along,
+    CellSums,
+    Deviation,
+    Extreme,
+    FarFromFlat,
+    Mean,
+    Total,
+    cells,
+    sums,
+)
 from jostle.privacy.feature_scores import FeatureScore
 from jostle.privacy.imitations import CompareWithNoisyThreshold
 from jostle.privacy.mechanism_list import MECHANISMS
@@ -67,7 +81,9 @@ from jostle.privacy.score_lists import GROUP_SCORES, SCORES
 from jostle.privacy.scores import Fullest, Misfit, MostHits, QuantileScore
 from jostle.privacy.selection import SELECTIONS
 from jostle.privacy.split_scores import GroupScore, Halves, LeafMajority, MajoritiesBelow, MixedSplitScore, SplitScore
+from jostle.sklearn import PrivateClassifier, PrivateFeatureSelector
 from jostle.tables.feature_kernels import FeatureRefinements, FeatureSums
+from jostle.tables.features import SparseFeatures
 from jostle.tables.kernel_list import KERNELS
 from jostle.tables.kernels import Counts, Marks, SparseCounts, Sums
 from jostle.tables.number_kernels import Moments, NumberSum, Products, Ranks
@@ -325,6 +341,7 @@ NODE_CASES: dict[type, tuple[Expression, ...]] = {
     Deviation: (Deviation(COUNTS),),
     Extreme: (Extreme((COUNTS,), "max"), Extreme((COUNTS, cells("colour")), "min")),
     FarFromFlat: (FarFromFlat(COUNTS),),
+    CellSums: (CellSums(COUNTS, (0, 1, -1, 1, 0, -1, 1, 1), (2,)),),
     Mean: (Mean((COUNTS, cells("odd"))),),
     Scaled: (COUNTS / 7,),
     Shifted: (COUNTS + HALF,),
@@ -393,8 +410,13 @@ METHODS: dict[str, tuple[Call, ...]] = {
     "persons": (lambda db: db.persons(1), lambda db: [part.persons(1) for part in db.parts("ill")]),
     "beyond": (lambda db: db.beyond(1), lambda db: db.portions(2)[0].beyond(1)),
     "hand": (
-        lambda db: (inner := db.hand(1, site="handed", settles=False), inner.count(HALF), inner.left, db.left),
-        lambda db: (inner := db.hand(1, site="handed", settles=True), inner.count(2)),
+        lambda db: (
+            inner := db.hand(1, site="handed", option="DAWA", settles=False),
+            inner.count(HALF),
+            inner.left,
+            db.left,
+        ),
+        lambda db: (inner := db.hand(1, site="handed", option="DAWA", settles=True), inner.count(2)),
     ),
     "sum": (
         lambda db: db.sum("size", epsilon=1),
@@ -994,3 +1016,95 @@ def _run(path: Path, data: Path, public: Path | None) -> Any:
         [repr(each) for each in done.records],
         repr((done.problem, done.bought)),
     )
+
+
+# Estimators for scikit-learn show of neighbouring rows, which released the same, the same: however rows come.
+
+
+Parts = tuple[Any, Any]
+"""Attributes, and labels."""
+
+
+def objects(rows: list[Row]) -> Parts:
+    table = frame(rows)
+    return table[["size", "colour", "odd"]], table["ill"]
+
+
+def typed(rows: list[Row]) -> Parts:
+    cells, labels = objects(rows)
+    texts = cells.astype({"colour": "string", "odd": "string"})
+    return texts.assign(size=pd.to_numeric(cells["size"])), labels.astype("string")
+
+
+def arrays(rows: list[Row]) -> Parts:
+    cells, labels = objects(rows)
+    return cells.to_numpy(dtype=object), labels.to_numpy(dtype=object)
+
+
+def lists(rows: list[Row]) -> Parts:
+    return [list(row[:-1]) for row in rows], [row[-1] for row in rows]
+
+
+def same_of_estimators(run: Callable[[Any, Trace], Any], first: Any, second: Any) -> Seen:
+    one, other, _ = compared(run, first, second)
+    for facet in fields(Seen):
+        assert getattr(one, facet.name) == getattr(other, facet.name), facet.name
+    assert one.answer[0] != "raised", one.answer[:3]
+    return one
+
+
+def account_and_shown(fitted: Any) -> list[Any]:
+    return [fitted.account().left, fitted.n_features_in_, getattr(fitted, "feature_names_in_", None), repr(fitted)]
+
+
+@pytest.mark.parametrize("relation", get_args(Neighbours))
+@pytest.mark.parametrize("given", [objects, typed, arrays, lists])
+def test_a_classifier(given: Callable[[list[Row]], Parts], relation: Neighbours) -> None:
+    def run(rows: list[Row], _: Trace) -> list[Any]:
+        cells, labels = given(rows)
+        fitted = PrivateClassifier("NaiveBayes", epsilon=1, schema=schema(relation), promise=2).fit(cells, labels)
+        asked = given(SOME)[0]
+        score = fitted.score(cells, labels)
+        return [*account_and_shown(fitted), fitted.classes_, fitted.predict(asked), fitted.predict_proba(asked), score]
+
+    for rows in PEOPLE.values():
+        same_of_estimators(run, *rows)
+
+
+@pytest.mark.parametrize("given", [objects, typed])
+def test_a_selector_and_a_classifier_behind_it(given: Callable[[list[Row]], Parts]) -> None:
+    def run(rows: list[Row], _: Trace) -> list[Any]:
+        cells, labels = given(rows)
+        selector = PrivateFeatureSelector("Peeling(top=1)", epsilon=1, schema=schema(), promise=3)
+        classifier = PrivateClassifier("NaiveBayes", epsilon=1, schema=schema())
+        pipe = Pipeline([("select", selector), ("learn", classifier)]).fit(cells, labels)
+        return [
+            *map(account_and_shown, pipe.named_steps.values()),
+            pipe[0].get_feature_names_out(),
+            pipe.score(cells, labels),
+            pipe.predict(given(SOME)[0]),
+        ]
+
+    for rows in PEOPLE.values():
+        assert "AddNoise" in same_of_estimators(run, *rows).asked
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (([], []), ([[1, 0, 1]], ["yes"])),
+        (([[1, 0, 0], [0, 0, 0]], ["yes", None]), ([[1, 0, 0], [0, 0, 0]], ["yes", "no"])),
+        (([[1.0, 0, 0]], ["no"]), ([[1.0, 0, 0], [float("nan"), -0.0, float("inf")]], ["no", "perhaps"])),
+    ],
+)
+def test_a_selector_of_the_columns_of_a_sparse_matrix(first: Parts, second: Parts) -> None:
+    columns = Schema(
+        {"ill": Categorical(["no", "yes"])}, label="ill", features=SparseFeatures("text", words=["a", "b", "c"])
+    )
+
+    def run(rows: Parts, _: Trace) -> list[Any]:
+        matrix = csr_matrix(rows[0]) if rows[0] else csr_matrix((0, 3))
+        fitted = PrivateFeatureSelector("Peeling(top=1)", epsilon=1, schema=columns, promise=1).fit(matrix, rows[1])
+        return [*account_and_shown(fitted), fitted.get_support(), fitted.get_feature_names_out()]
+
+    same_of_estimators(run, first, second)

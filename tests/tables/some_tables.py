@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -11,6 +12,7 @@ import pandas as pd
 from hypothesis import strategies as st
 
 from jostle import Categorical, Numeric, Schema
+from jostle.tables.block import Block, code_type
 from jostle.tables.columns import MISSING, OTHER
 from jostle.tables.engines import TableSource
 from jostle.tables.kernels import Kernel, SparseTally
@@ -154,3 +156,19 @@ def tally(table: Table, kernel: Kernel, where: Any = ()) -> list[int]:
         dense[found.keys] = found.counts
         return [int(count) for count in dense]
     return [int(count) for count in found]
+
+
+def block_of(schema: Schema, rows: Sequence[tuple[int, ...]], times: Any = None) -> Block:
+    """Return rows of codes; blanks come after the codes."""
+    columns = {
+        name: np.array([row[place] for row in rows], dtype=code_type(schema[name].size + 1))
+        for place, name in enumerate(schema.names)
+    }
+    return Block(columns, len(rows), None if times is None else np.array(times, dtype=np.int64))
+
+
+def added_up(kernel: Any, schema: Schema, rows: Sequence[tuple[int, ...]], times: Any = None) -> list[int]:
+    """Return what a kernel finds in rows of codes, in the order of the schema's columns."""
+    totals = np.zeros(kernel.cells(schema), dtype=np.int64)
+    kernel.add(block_of(schema, rows, times), schema, totals)
+    return [int(total) for total in totals]

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from attrs import evolve, field, frozen
 from numpy.typing import NDArray
-from some_tables import tally
+from some_tables import block_of, tally
 
 import jostle
 from jostle import Categorical, Numeric, Schema, Table
@@ -19,7 +19,6 @@ from jostle.options.models.kinds import BayesTreeModel, TreeModel
 from jostle.privacy.column_scores import SetDiscernibility
 from jostle.privacy.expressions import cells, rows, sensitivity, total
 from jostle.tables.attributes import UNKNOWN, attribute_codes
-from jostle.tables.block import code_type
 from jostle.tables.engines import MemorySource
 from jostle.tables.feature_kernels import FeatureRefinements, FeatureSums
 from jostle.tables.hashes import RowHashes
@@ -48,11 +47,8 @@ FULL_ROWS = [row for row in EVERY_ROW if all(code < SCHEMA[name].size for code, 
 
 
 def table_of(given: list[Row], times: list[int] | None = None) -> Table:
-    columns = {
-        name: np.array([row[place] for row in given], dtype=code_type(SCHEMA[name].size + 1))
-        for place, name in enumerate(SCHEMA)
-    }
-    return Table(MemorySource(SCHEMA, columns, len(given), None if times is None else np.array(times, dtype=np.int64)))
+    block = block_of(SCHEMA, given, times)
+    return Table(MemorySource(SCHEMA, block.columns, len(given), block.multiplicity))
 
 
 def added(kernel: Any, row: Row) -> NDArray[np.int64]:
@@ -189,10 +185,8 @@ CASES = [
 
 
 def test_every_kernel_has_a_case() -> None:
-    assert {type(case.kernel) for case in CASES} == set(KERNELS) - {
-        PersonBands,
-        PersonCount,
-    }  # which are about no column
+    about_no_column = {PersonBands, PersonCount}
+    assert {type(case.kernel) for case in CASES} == set(KERNELS) - about_no_column
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: type(case.kernel).__name__)
@@ -298,9 +292,6 @@ def test_what_a_row_changes_of_a_total_is_not_the_same_for_all_rows() -> None:
     assert sensitivity(left_out, HALF_SCHEMA) == 1
     every = {"c": Categorical(["x", "y"], outside="drop", missing="drop")}
     assert sensitivity(left_out, Schema(every)) == 0
-
-
-# Ways in
 
 
 # Models

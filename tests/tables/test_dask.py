@@ -1,10 +1,11 @@
-"""Dask: the same integers from a cluster, and nothing but a plain refusal when a worker fails."""
+"""Dask: the same integers from a cluster, rows encoded once, and a plain refusal when a worker fails."""
 
 from __future__ import annotations
 
 import io
 import sys
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 from distributed import Client, LocalCluster
 from some_tables import SMALL, small_frame, source_of, tally
 
-from jostle import Categorical, Dates, Numeric, Schema, Table
+from jostle import Categorical, Dates, Numeric, Schema, Table, rehearse
 from jostle.errors import TableError
 from jostle.tables import dask_source
 from jostle.tables.hashes import fingerprint
@@ -202,7 +203,7 @@ def test_row_groups_are_put_together_up_to_a_size(tmp_path: Path, monkeypatch: p
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[LocalCluster]:
+def workers() -> Iterator[LocalCluster]:
     made = LocalCluster(  # type: ignore[no-untyped-call]  # Dask has no types
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
     )
@@ -213,23 +214,23 @@ def cluster() -> Iterator[LocalCluster]:
 
 
 @pytest.fixture
-def client(cluster: LocalCluster) -> Iterator[Client]:
-    """Make the cluster the place where Dask computes."""
-    with Client(cluster) as made:  # type: ignore[no-untyped-call]  # Dask has no types
+def client(workers: LocalCluster) -> Iterator[Client]:
+    """Make a cluster of worker processes the place where Dask computes."""
+    with Client(workers) as made:  # type: ignore[no-untyped-call]  # Dask has no types
         yield made
 
 
-def address(cluster: LocalCluster) -> str:
-    return str(cluster.scheduler_address).replace("tcp://", "dask://")
+def address(workers: LocalCluster) -> str:
+    return str(workers.scheduler_address).replace("tcp://", "dask://")
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("client")
-def test_a_cluster_gives_the_same_integers(cluster: LocalCluster, tmp_path: Path) -> None:
+def test_a_cluster_gives_the_same_integers(workers: LocalCluster, tmp_path: Path) -> None:
     some_frame().to_parquet(tmp_path / "t.parquet", row_group_size=300)
     here = Table.read(tmp_path / "t.parquet", SCHEMA)
     stream = Table.read(tmp_path / "t.parquet", SCHEMA, stream=True)
-    there = Table.read(tmp_path / "t.parquet", SCHEMA, engine=address(cluster))
+    there = Table.read(tmp_path / "t.parquet", SCHEMA, engine=address(workers))
     parts = Table.from_frame(partitioned(some_frame()), SCHEMA)
 
     for kernel in KERNELS:
@@ -242,7 +243,7 @@ def test_a_cluster_gives_the_same_integers(cluster: LocalCluster, tmp_path: Path
 
 @pytest.mark.slow
 def test_a_cluster_holds_the_same_rows_of_persons(
-    cluster: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    workers: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Pieces of few rows are put together by person first, on the workers."""
     monkeypatch.setattr(dask_source, "PIECE_ROWS", 300)
@@ -252,7 +253,7 @@ def test_a_cluster_holds_the_same_rows_of_persons(
     frame.to_parquet(tmp_path / "t.parquet", row_group_size=100)
     ways = [
         Table.read(tmp_path / "t.parquet", schema),
-        Table.read(tmp_path / "t.parquet", schema, engine=address(cluster)),
+        Table.read(tmp_path / "t.parquet", schema, engine=address(workers)),
     ]
     here, there = (source_of(table).bounded(b"key") for table in ways)
     for kernel in (Counts.of("a"), Counts.of("b", "c"), PersonCount(), PersonCount(more_than=3), PersonBands()):
@@ -263,7 +264,7 @@ def test_a_cluster_holds_the_same_rows_of_persons(
 @pytest.mark.slow
 @pytest.mark.usefixtures("client")
 def test_a_cluster_makes_the_same_row_of_a_person_with_columns_looked_up_before(
-    cluster: LocalCluster, tmp_path: Path
+    workers: LocalCluster, tmp_path: Path
 ) -> None:
     path = tmp_path / "t.parquet"
     frame = some_frame().assign(d="2024-01-02", p=lambda rows: rows.index % 300)
@@ -275,7 +276,7 @@ def test_a_cluster_makes_the_same_row_of_a_person_with_columns_looked_up_before(
     asked = {"n": "count", "a": "last by d", "b": "mean", "kind": "commonest", "ever": "any kind is two"}
 
     made, joined = [], []
-    for table in (Table.read(path, schema), Table.read(path, schema, engine=address(cluster))):
+    for table in (Table.read(path, schema), Table.read(path, schema, engine=address(workers))):
         rich = table.join_public(public, on="a", columns=kinds)
         made.append(rich.per_person(**asked))
         joined.append(made[-1].join(rich.per_person(last="last kind by d"), on="p"))
@@ -290,14 +291,14 @@ def test_a_cluster_makes_the_same_row_of_a_person_with_columns_looked_up_before(
 @pytest.mark.slow
 @pytest.mark.usefixtures("client")
 def test_a_worker_s_failure_is_a_plain_refusal_and_no_rows_are_logged(
-    cluster: LocalCluster, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    workers: LocalCluster, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The first row group is broken; what Parquet says of it stays on the worker."""
     path = tmp_path / "t.parquet"
     pd.DataFrame({"a": [f"secret{row**3}" for row in range(4000)], "b": 1.0, "c": 0}).to_parquet(
         path, row_group_size=2000
     )
-    table = Table.read(path, SCHEMA, engine=address(cluster))
+    table = Table.read(path, SCHEMA, engine=address(workers))
     whole = path.read_bytes()
     path.write_bytes(whole[:4] + b"\xff" * 3000 + whole[3004:])
     with_frame = Table.from_frame(partitioned(pd.DataFrame({"a": ["secret"] * 4, "b": 1.0, "c": 0}), 2), SCHEMA)
@@ -339,3 +340,68 @@ def test_an_address_where_nobody_answers(tmp_path: Path, monkeypatch: pytest.Mon
         with pytest.raises(TableError) as refusal:
             Table.read(tmp_path / "t.parquet", SMALL, engine=nobody)
         assert refusal.value.title == f"no Dask scheduler answers at {nobody}"
+
+
+# A cluster encodes rows once and keeps them; one that is lost is said to be.
+
+
+def test_pieces_are_encoded_once_and_kept_on_the_workers(
+    cluster: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    some_frame().to_parquet(tmp_path / "t.parquet", row_group_size=1000)
+    monkeypatch.setattr(dask_source, "PIECE_ROWS", 1000)
+    table = Table.read(tmp_path / "t.parquet", SCHEMA, engine=cluster)
+    here = Table.read(tmp_path / "t.parquet", SCHEMA)
+    source = source_of(table)
+    assert isinstance(source, dask_source.DaskSource)
+    assert len(source.pieces) == 5
+
+    first = tally(table, Counts.of("a"))
+    (kept,) = source.kept
+    (tmp_path / "t.parquet").unlink()  # nothing is read again
+
+    assert first == tally(here, Counts.of("a"))
+    assert tally(table, SparseCounts(["a", "b"])) == tally(here, SparseCounts(["a", "b"]))
+    assert table.notes == here.notes
+    assert source.kept == [kept]
+
+
+def test_a_cluster_without_workers_is_not_waited_for_without_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr(dask_source, "WORKERS_PATIENCE", 1)
+    monkeypatch.setattr(dask_source, "LOOK", 1)
+    some_frame().to_parquet(tmp_path / "t.parquet")
+    with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None, protocol="tcp") as few:
+        table = Table.read(tmp_path / "t.parquet", SCHEMA, engine=few.scheduler_address.replace("tcp://", "dask://", 1))
+        db = rehearse(table, epsilon=1)
+        db.count("1/10")
+        few.scale(0)
+        source = source_of(table)
+        assert isinstance(source, dask_source.DaskSource)
+        source.client.run_on_scheduler(_retired)
+        for ask in (lambda: db.count("1/10"), lambda: tally(table, Counts.of("a"))):
+            with pytest.raises(TableError, match="the Dask cluster has no workers"):
+                ask()
+        assert db.spent == Fraction(1, 10)
+
+
+async def _retired(dask_scheduler: Any) -> None:
+    """Let a scheduler's workers go."""
+    await dask_scheduler.retire_workers(workers=list(dask_scheduler.workers), close_workers=True, remove=True)
+
+
+def test_a_scheduler_that_is_lost_is_said_to_be(cluster: str, tmp_path: Path) -> None:
+    some_frame().to_parquet(tmp_path / "t.parquet")
+    table = Table.read(tmp_path / "t.parquet", SCHEMA, engine=cluster)
+    tally(table, Counts.of("a"))
+    source = source_of(table)
+    assert isinstance(source, dask_source.DaskSource)
+    source.client.close()
+
+    with pytest.raises(TableError) as refusal:
+        tally(table, Counts.of("a"))
+    assert refusal.value.title == "the Dask scheduler does not answer any more"
+    assert refusal.value.why is not None
+    assert "private" not in refusal.value.why

@@ -312,9 +312,3 @@ def test_what_opens_a_database_may_stand_in_the_environment(
     monkeypatch.setenv("PGPASSWORD", PASSWORD)
     url = f"postgresql://owner@/postgres?host={folder}"
     assert source_of(Table.query(url, "SELECT ward, ill FROM t", NARROW)) is not None
-
-
-def test_nothing_of_databases_is_loaded_before_it_is_needed() -> None:
-    code = "import sys, jostle; print([each for each in sys.modules if each.startswith(('adbc', 'duckdb', 'sqlite3'))])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout.strip() == "[]"

@@ -1,10 +1,15 @@
-"""Instances: the same spec of the same database gives the same one, and nothing held out is learnt from."""
+"""Instances of tasks: rows drawn, questions asked, and the texts they are known by."""
 
 from __future__ import annotations
+
+import math
+import os
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 from processes import ran
@@ -15,11 +20,15 @@ from jostle.corpora.databases import PublicGrid, PublicTable, coarsened
 from jostle.corpora.parts import GridSpec, TableSpec, possible_rows
 from jostle.errors import CorpusError, OptionError
 from jostle.options import get
+from jostle.options.ranges.tree import halving_cuts
 from jostle.tables.engines import MemorySource
-from jostle.tasks import make_instance
+from jostle.tasks import RANGES, make_instance
 from jostle.tasks.classification.instances import MOST_HELD_OUT, TableInstance
+from jostle.tasks.metafeature import View, text_of
 from jostle.tasks.ranges.estimate import Workload
 from jostle.tasks.ranges.instances import GridInstance
+from jostle.tasks.ranges.questions import KINDS, RangeQuestion, facts_of, question_roles, spread
+from jostle.tasks.ranges.task import ASKED, grid_shape
 
 
 def numbered(rows: int) -> PublicTable:
@@ -255,3 +264,135 @@ def test_answers_about_other_tables_are_no_answers() -> None:
     assert large.loss(estimate) >= 0
     with pytest.raises(OptionError, match="an estimate of 16 cells"):
         small.loss(estimate)
+
+
+# What is asked of grids: every kind of question lies in its grid, is the same each time, and tells what it is.
+
+
+SHAPES = [(64,), (16, 33), (4, 5, 6)]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_question_lies_in_its_grid_and_is_the_same_each_time(kind: str, shape: tuple[int, ...]) -> None:
+    question = RangeQuestion(kind, 30, 7)
+    workload, again = question.workload(shape), RangeQuestion.of(str(question)).workload(shape)
+
+    assert workload.shape == shape  # whose boxes lie in it, or it would not have been made
+    assert (workload.low == again.low).all()
+    assert (workload.high == again.high).all()
+
+
+def test_facts_of_a_question_are_those_that_its_boxes_have() -> None:
+    shape = (4, 10)
+    workload = RangeQuestion("ranges", 50, 1).workload(shape)
+    facts = facts_of(workload)
+
+    boxes = [
+        [(low, high, side) for low, high, side in zip(*corners, shape, strict=True)]
+        for corners in zip(workload.low.tolist(), workload.high.tolist(), strict=True)
+    ]
+    sides = [side for box in boxes for side in box]
+    cut = [(low, high, side) for low, high, side in sides if high - low < side]
+    assert facts.log_queries == pytest.approx(math.log10(50))
+    volumes = [math.prod((high - low) / side for low, high, side in box) for box in boxes]
+    assert facts.log_volume == pytest.approx(np.mean(np.log10(volumes)))
+    assert facts.log_length == pytest.approx(np.mean([math.log10(high - low) for low, high, _ in sides]))
+    assert facts.whole == pytest.approx(1 - len(cut) / len(sides))
+    assert facts.edges == pytest.approx(sum(low == 0 or high == side for low, high, side in cut) / len(cut))
+    assert facts.cells == pytest.approx(np.mean([all(high - low == 1 for low, high, _ in box) for box in boxes]))
+
+
+def test_what_a_query_takes_is_told_by_parts_whatever_the_domain() -> None:
+    few = Workload.boxes(1024, [(0, 512), (256, 512)])
+    facts = facts_of(few)
+    assert facts.log_told == pytest.approx(math.log10(3)), "the cells to 256, those to 512, and the rest"
+    assert facts.log_parts == pytest.approx(np.mean(np.log10([1, 1]))), "all but one, or one"
+    assert facts_of(Workload.boxes(8, [(0, 4), (2, 4)])).log_told == facts.log_told
+
+    marginals = facts_of(RangeQuestion("marginals").workload((4, 16)))
+    assert marginals.log_told == pytest.approx((4 * math.log10(4) + 16 * math.log10(16)) / 20), "of one axis each"
+    assert marginals.log_parts == 0
+
+    prefixes = facts_of(RangeQuestion("prefixes").workload((64,)))
+    assert prefixes.log_told == pytest.approx(63 / 64 * math.log10(64)), "one of them is all of the axis"
+    nodes = [min(length, 64 - length, 12) for length in range(1, 64)]
+    assert prefixes.log_parts == pytest.approx(np.log10([*nodes, 1]).mean())
+
+
+def test_what_is_asked_is_seen_by_metafeatures_in_rehearsals_and_runs_alike() -> None:
+    grid = PublicGrid.of("toy", np.arange(64).reshape(8, 8))
+    spec = GridSpec(records=100, asks="cells 1 0")
+    instance = RANGES.rehearsal.instance(grid, spec)
+    rehearsed = RANGES.question.asked_in(instance.schema, spec.asks)
+
+    for asked in (rehearsed, RANGES.question.read(instance.schema, instance.questions)):
+        view = View(instance.schema, 1.0, None, asked=asked)  # type: ignore[arg-type]  # nothing is bought
+        assert {fact.name: fact(view) for fact in ASKED}["single_cells"] == 1
+    usual = View(instance.schema, 1.0, None)  # type: ignore[arg-type]  # as above
+    said = RangeQuestion.of("ranges 2000 0").workload(grid_shape(instance.schema))
+    assert ASKED[0](usual) == ASKED[0](evolve(usual, asked=(said,)))
+    assert " asks=cells:1:0 " in grid.key(spec)
+
+
+def test_questions_to_be_judged_by_have_other_sides_and_records_than_those_learned_from() -> None:
+    roles = question_roles()
+    assert set(roles.kinds("learn")) < set(roles.kinds("judge")) == set(KINDS)
+    for role, powers in (("learn", True), ("judge", False)):
+        for at, size in spread(64, 2, 1):
+            side, low = roles.sides(role, (2 ** (2 + 6 * size),))[0], math.log10(roles.records(role, 2 + 5 * at))
+            assert (side & (side - 1) == 0) == powers
+            assert (math.floor(2 * low + 1e-6) % 2 == 0) == powers or abs(2 * low - round(2 * low)) < 0.01
+
+
+def test_unlike_sides_are_halved_in_turn() -> None:
+    levels = halving_cuts((2, 16))
+    assert [tuple(map(len, cuts)) for cuts in levels] == [(1, 1), (2, 1), (2, 2), (2, 4), (2, 8), (2, 16)]
+
+
+# What stands for a function that is in no file: the same in every process, and another once anything in it changes.
+
+
+TEXT = """def size(db):
+    kinds = db.kind in {"few", "some", "many", "most"}
+    return max((each for each in (1, 2)), key=lambda each: each + 10) + kinds
+"""
+
+
+def made(text: str) -> Any:
+    names: dict[str, Any] = {}
+    exec(compile(text, "nowhere", "exec"), names)  # noqa: S102 - so it is in no file
+    return names["size"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("+ 10", "+ 11"), ('"most"', '"more"'), ("(1, 2)", "(1, 3)"), ("max", "min"), ("each + 10", "10")]
+)
+def test_whatever_changes_in_a_function_changes_its_text(old: str, new: str) -> None:
+    assert text_of(made(TEXT)) == text_of(made(TEXT))
+    assert text_of(made(TEXT)) != text_of(made(TEXT.replace(old, new)))
+
+
+TYPED = f"""import jostle
+
+{TEXT}
+
+@jostle.option(task="grid")
+def Typed(db, *, epsilon):
+    return [size(each) for each in "ab" if each in {{"x", "y", "z"}}]
+
+print(jostle.metafeature(size).version, Typed.version, Typed.mark)
+"""
+
+
+@pytest.mark.slow
+def test_an_option_and_a_metafeature_typed_in_have_the_same_marks_in_every_process() -> None:
+    printed = {
+        ran("-c", TYPED, env={**os.environ, "PYTHONHASHSEED": seed}, check=True).stdout for seed in ("1", "2", "3")
+    }
+    assert len(printed) == 1
+
+
+def test_the_version_of_a_metafeature_goes_by_all_of_it() -> None:
+    one, other = (jostle.metafeature(made(text)).version for text in (TEXT, TEXT.replace("+ 10", "+ 11")))
+    assert one != other

@@ -1,19 +1,20 @@
-"""Scenarios of the Algorithm Selection Library: read back with parsers of others, and complete."""
+"""Scenarios of the Algorithm Selection Library: read back, and complete."""
 
 from __future__ import annotations
 
+import csv
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy.io import arff
 from small import METAFEATURES, known_by_rows, options
 
 from jostle.choice.learning.cases import Cases, cases_of
 from jostle.choice.makers.aslib import write_scenario
-from jostle.choice.makers.making import MkChoiceMaker
+from jostle.choice.makers.maker import ChoiceMaker
+from jostle.choice.makers.making import Training
 
 AMONG = options("Majority", "NaiveBayes")
 HEADS = {
@@ -25,66 +26,22 @@ HEADS = {
 }
 
 
-@pytest.fixture
-def scenario(tmp_path: Path) -> tuple[Path, Cases]:
-    maker = MkChoiceMaker(among=AMONG, informed_by=METAFEATURES, trained_on=known_by_rows())
+@pytest.fixture(scope="module")
+def scenario(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Cases]:
+    maker = ChoiceMaker(among=AMONG, informed_by=METAFEATURES)
+    maker = maker.with_trained(Training(history=known_by_rows()).learn(maker))
     cases = cases_of(known_by_rows(), AMONG)
-    return write_scenario(tmp_path / "scenario", cases, maker, maker.trained), cases
+    return write_scenario(tmp_path_factory.mktemp("aslib") / "scenario", cases, maker, maker.trained), cases
 
 
 def rows_of(path: Path) -> tuple[list[str], list[list[Any]]]:
-    """Read an ARFF file: liac-arff if it is here, which reads texts; otherwise by hand, numbers checked by scipy."""
-    try:
-        import arff as liac  # type: ignore[import-not-found, unused-ignore]  # noqa: PLC0415 - perhaps not installed
-    except ImportError:
-        return _by_hand(path)
-    found = liac.loads(path.read_text())
-    return [name for name, _ in found["attributes"]], found["data"]
-
-
-def _by_hand(path: Path) -> tuple[list[str], list[list[Any]]]:
-    """Read an ARFF file of unescaped texts; scipy, which reads no texts, reads it again without them."""
-    lines = path.read_text(encoding="ascii").splitlines()
-    start = lines.index("@DATA")
-    columns = [line.split()[1] for line in lines[:start] if line.startswith("@ATTRIBUTE")]
-    texts = {place for place, line in enumerate(_attributes(lines)) if line.endswith(" STRING")}
-    data = [_cells(line) for line in lines[start + 1 :]]
-    bare = [line for line in lines[:start] if not line.endswith(" STRING")]
-    kept = [",".join(cell for place, cell in enumerate(row) if place not in texts) for row in data]
-    other = path.with_suffix(".numbers")
-    other.write_text("\n".join([*bare, "@DATA", *kept, ""]))
-    numbers, meta = arff.loadarff(str(other))
-    assert len(numbers) == len(data)
-    assert list(meta.names()) == [name for place, name in enumerate(columns) if place not in texts]
-    nominal = {name for name, kind in zip(meta.names(), meta.types(), strict=True) if kind == "nominal"}
-    parsed: list[list[Any]] = []
-    for row, record in zip(data, numbers.tolist(), strict=True):
-        values = dict(zip(meta.names(), record, strict=True))
-        parsed.append(
-            [
-                cell if name not in values else values[name].decode() if name in nominal else float(values[name])
-                for name, cell in zip(columns, row, strict=True)
-            ]
-        )
-    return columns, parsed
-
-
-def _attributes(lines: list[str]) -> list[str]:
-    return [line for line in lines if line.startswith("@ATTRIBUTE")]
-
-
-def _cells(line: str) -> list[str]:
-    """Return the cells of a line, where a quoted one may hold commas."""
-    found, inside, cell = [], False, ""
-    for letter in line:
-        if letter == "'":
-            inside = not inside
-        elif letter == "," and not inside:
-            found.append(cell)
-            cell = ""
-        else:
-            cell += letter
-    return [*found, cell]
+    """Read an ARFF file: names of columns, and cells, numbers as such."""
+    head, _, data = path.read_text(encoding="ascii").partition("\n@DATA\n")
+    columns = [line.split() for line in head.splitlines() if line.startswith("@ATTRIBUTE")]
+    numbers = [kind == "NUMERIC" for _, _, kind, *_ in columns]
+    rows = csv.reader(data.splitlines(), quotechar="'")
+    cells = [[float(cell) if number else cell for cell, number in zip(row, numbers, strict=True)] for row in rows]
+    return [name for _, name, *_ in columns], cells
 
 
 def described(folder: Path) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from processes import LIMIT, started
-from run_here import run
+from run_here import Run
 
 import jostle
 from jostle.choice.policies import work as label_notes
@@ -98,9 +98,11 @@ def python(tmp_path: Path) -> Path:
     return path
 
 
-def train(monkeypatch: pytest.MonkeyPatch, path: Path, databases: Path, *words: object) -> int:
+@pytest.fixture
+def train(command: Run, databases: Path) -> Run:
+    """Return what trains an entry of a file."""
     given = ("--corpus", databases, "--engine", "threads", "--repeats", 12, "--epsilon", "1/2", "4")
-    return run(monkeypatch, "train", path, *given, *words)
+    return lambda path, entry, *words: command("train", path, *given, "--entry", entry, *words)
 
 
 def learned(path: Path, databases: Path, entry: str, **named: Any) -> Any:
@@ -127,10 +129,9 @@ def choices(option: Any, databases: Path, epsilon: str = "4") -> list[Chosen]:
 
 @pytest.mark.slow
 def test_a_formula_takes_the_place_of_a_choice_and_passes_the_check(
-    program: Path, databases: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    command: Run, train: Run, program: Path, databases: Path
 ) -> None:
-    assert train(monkeypatch, program, databases, "--entry", "Stump", "--synthesize") == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = train(program, "Stump", "--synthesize").out.splitlines()
     place = next(number for number, line in enumerate(lines) if line.startswith("# In the place of: choose "))
     assert any("everywhere" in line and "standard error" in line for line in lines[:place])
     *words, expression = lines[place + 1 :]
@@ -149,13 +150,12 @@ def test_a_formula_takes_the_place_of_a_choice_and_passes_the_check(
 
 
 def test_a_program_follows_what_was_learned_and_its_trace_says_so(
-    program: Path, databases: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    command: Run, train: Run, program: Path, databases: Path
 ) -> None:
     (before,) = choices(jostle.load(program).options["Stump"], databases)
     assert before.taken == (("alone", 1),)
     assert before.why == "the first alternative listed: nothing was learned for this choice"
-    assert train(monkeypatch, program, databases, "--entry", "Stump") == 0
-    said = capsys.readouterr().out
+    said = train(program, "Stump").out
     assert "Stump: learned on 4 public databases, tried on the same at epsilon 1/2, 4" in said
     assert "How: one group of databases does not tell what was learned from split everywhere: split is taken" in said
     (after,) = choices(jostle.load(program).options["Stump"], databases)
@@ -167,10 +167,10 @@ def test_a_program_follows_what_was_learned_and_its_trace_says_so(
 
 @pytest.mark.slow
 def test_run_follows_it_unless_something_else_is_said(
-    program: Path, databases: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    command: Run, train: Run, program: Path, databases: Path, tmp_path: Path
 ) -> None:
     policies = tmp_path / "policies.json"
-    assert train(monkeypatch, program, databases, "--entry", "Stump", "--out", policies) == 0
+    assert train(program, "Stump", "--out", policies).status == 0
     lines = pd.read_csv(databases / "t0.csv.gz").to_csv(index=False).splitlines(keepends=True)
     columns = {name: jostle.Categorical([f"v{code}" for code in range(3)]) for name in "abc"}
     jostle.Schema({**columns, "label": jostle.Categorical(["c0", "c1", "c2"])}, label="label").write(
@@ -184,12 +184,9 @@ def test_run_follows_it_unless_something_else_is_said(
         lines.pop()  # another table each time, in a file and with a budget of its own
         rows = tmp_path / f"rows{len(lines)}.csv"
         rows.write_text("".join(lines))
-        capsys.readouterr()
         words = ("--data", rows, *given, "--trace", trace, *words)
-        assert run(monkeypatch, "run", program, "--entry", "Stump", *words) == 0
-        capsys.readouterr()
-        assert run(monkeypatch, "trace", "why", trace, "--json") == 0
-        (choice,) = json.loads(capsys.readouterr().out)
+        assert command("run", program, "--entry", "Stump", *words).status == 0
+        (choice,) = json.loads(command("trace", "why", trace, "--json").out)
         return next(iter(choice["taken"])), choice["why"]
 
     assert taken() == ("split", taken()[1])
@@ -200,24 +197,23 @@ def test_run_follows_it_unless_something_else_is_said(
     assert taken()[0] == "alone"
     assert taken("--policy", policies)[0] == "split"
     assert taken("--policy", policies, "--force", "How=alone")[0] == "alone"
-    capsys.readouterr()
     rows = tmp_path / f"rows{len(lines)}.csv"
-    assert run(monkeypatch, "run", program, "--data", rows, *given, "--force", "How") == 1
-    assert "forces nothing" in capsys.readouterr().err
+    assert "forces nothing" in command("run", program, "--data", rows, *given, "--force", "How").err
 
 
 @pytest.mark.slow
 def test_a_program_that_has_changed_does_not_follow_it_and_says_so(
-    program: Path, databases: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    command: Run, train: Run, program: Path, databases: Path
 ) -> None:
     learned(program, databases, "Stump")
     before = jostle.load(program).options["Stump"].version
     program.write_text(LANGUAGE.replace("{alone, split}", "{split, alone}"))
     (choice,) = choices(jostle.load(program).options["Stump"], databases)
     assert (choice.taken, choice.why) == ((("split", 1),), CHANGED)
-    capsys.readouterr()
-    assert run(monkeypatch, "run", program, "--entry", "Stump") == 0
-    assert "p.jst has changed since its choices were learned; jostle train" in capsys.readouterr().err
+    assert (
+        "p.jst has changed since its choices were learned; jostle train"
+        in command("run", program, "--entry", "Stump").err
+    )
     program.write_text(LANGUAGE.replace("n = noisyCount", "# half\n    n = noisyCount"))
     assert choices(jostle.load(program).options["Stump"], databases)[0].why.startswith("learned on")
     assert jostle.load(program).options["Stump"].version == before
@@ -226,15 +222,11 @@ def test_a_program_that_has_changed_does_not_follow_it_and_says_so(
 
 
 @pytest.mark.slow
-def test_a_run_warns_of_policies_that_cannot_be_read(
-    program: Path, databases: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert train(monkeypatch, program, databases, "--entry", "Stump") == 0
+def test_a_run_warns_of_policies_that_cannot_be_read(command: Run, train: Run, program: Path, databases: Path) -> None:
+    assert train(program, "Stump").status == 0
     path = place_of("Stump", labelled_mark(program))
     path.write_text("no policies")
-    capsys.readouterr()
-    assert run(monkeypatch, "run", program, "--entry", "Stump") == 0
-    said = capsys.readouterr().err
+    said = command("run", program, "--entry", "Stump").err
     wrong = f"the file of policies {path} is not JSON: invalid character "
     assert said.startswith(f"warning: How took the first alternative: {wrong}")
     assert "; jostle train " in said
@@ -266,11 +258,8 @@ def test_what_an_option_learned_is_followed_wherever_the_program_calls_it(progra
         assert choices(loaded.options["Stump"], databases)[0].why == "forced"
 
 
-def test_an_option_in_python_is_trained_as_well(
-    python: Path, databases: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert train(monkeypatch, python, databases, "--entry", "Either", "--json") == 0
-    facts = json.loads(capsys.readouterr().out)
+def test_an_option_in_python_is_trained_as_well(train: Run, python: Path, databases: Path) -> None:
+    facts = json.loads(train(python, "Either", "--json").out)
     assert [each["label"] for each in facts["labels"]] == ["Which"]
     assert {each["taken"] for each in facts["labels"][0]["losses"]} == {"learned", "Majority", "NaiveBayes"}
 
@@ -295,7 +284,7 @@ def test_an_option_in_python_is_trained_as_well(
 
 @pytest.mark.slow
 def test_training_that_was_stopped_goes_on_and_learns_the_same(
-    program: Path, databases: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    train: Run, program: Path, databases: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = learned(program, databases, "Stump")
     done: list[Part] = []
@@ -309,8 +298,9 @@ def test_training_that_was_stopped_goes_on_and_learns_the_same(
 
     with monkeypatch.context() as patched:
         patched.setattr(label_notes, "_done", stopping)
-        assert train(patched, program, databases, "--entry", "Stump") == 130
-    said = capsys.readouterr().err
+        ended = train(program, "Stump")
+    assert ended.status == 130
+    said = ended.err
     assert "stopped: what was rehearsed is kept in " in said
     assert "and the same command goes on from there" in said
     notes = next(place_of("Stump", "").parent.glob("*.notes"))
@@ -334,32 +324,15 @@ def test_training_that_was_stopped_goes_on_and_learns_the_same(
 
 
 @pytest.mark.slow
-def test_processes_learn_what_one_process_does(program: Path, databases: Path) -> None:
-    found = load_trainable(program, entry="Stump")
-    assert isinstance(found, Labelled)
-    both = [
-        train_policies(found, corpus=databases, epsilons=("4",), engine=engine, workers=2, runs=12).policies["How"]
-        for engine in ("threads", "processes")
-    ]
-    assert both[0].facts() == both[1].facts()
-
-
-@pytest.mark.slow
-def test_evaluate_says_what_each_label_is_worth(
-    program: Path, databases: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_evaluate_says_what_each_label_is_worth(command: Run, train: Run, program: Path, databases: Path) -> None:
     given = ("evaluate", program, "--entry", "Stump", "--databases", databases, "--epsilon", "1", "--workers", 1)
-    assert run(monkeypatch, *given) == 1
-    assert "nothing was learned for the choices of Stump" in capsys.readouterr().err
-    assert train(monkeypatch, program, databases, "--entry", "Stump") == 0
-    capsys.readouterr()
-    assert run(monkeypatch, *given, "--json", "-") == 0
-    (label,) = json.loads(capsys.readouterr().out)["labels"]
+    assert "nothing was learned for the choices of Stump" in command(*given).err
+    assert train(program, "Stump").status == 0
+    (label,) = json.loads(command(*given, "--json", "-").out)["labels"]
     losses = {each["taken"]: each["loss"] for each in label["losses"]}
     assert losses["split"] < losses["alone"]
     assert {each["error"] for each in label["losses"]} == {None}, "all tables have the same rows"
-    assert run(monkeypatch, *given) == 0
-    assert "alone everywhere  mean loss" in capsys.readouterr().out
+    assert "alone everywhere  mean loss" in command(*given).out
 
 
 @pytest.mark.slow
@@ -388,12 +361,7 @@ def Either(db, queries):
 
 @pytest.mark.slow
 def test_what_cannot_be_learned_is_refused_in_words(
-    program: Path,
-    python: Path,
-    databases: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    command: Run, program: Path, python: Path, databases: Path, tmp_path: Path
 ) -> None:
     number = tmp_path / "number.jst"
     number.write_text(
@@ -412,10 +380,8 @@ def test_what_cannot_be_learned_is_refused_in_words(
         (("train", PROGRAMS / "histogram.jst", "--epsilon", "1"), "--epsilon is not for choice makers"),
     ]
     for words, said in wrong:
-        assert run(monkeypatch, *words) == 1, words
-        told = capsys.readouterr().err
-        assert said in told
-        assert "Traceback" not in told
+        told = command(*words)
+        assert (told.status, said in told.err, "Traceback" in told.err) == (1, True, False), told
     with pytest.raises(ChoiceError, match="defines no choice maker"):
         load_maker(program)
 
@@ -451,12 +417,9 @@ def test_a_cluster_learns_what_this_process_learns(program: Path, databases: Pat
 
 
 @pytest.mark.slow
-def test_the_jostled_tree_is_trained_and_then_runs_as_it_learned(
-    databases: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_jostled_tree_is_trained_and_then_runs_as_it_learned(train: Run, databases: Path) -> None:
     program = PROGRAMS / "jostled_tree.jst"
-    assert train(monkeypatch, program, databases, "--entry", "JostledTree") == 0
-    said = capsys.readouterr().out
+    said = train(program, "JostledTree").out
     for words in ("L1: ", "L2: ", "branch everywhere", "stop everywhere", "random everywhere"):
         assert words in said
     found = choices(jostle.load(program).options["JostledTree"], databases)
@@ -482,9 +445,8 @@ def test_ctrl_c_among_processes_is_a_sentence_and_loses_no_run(program: Path, da
 
 @pytest.mark.slow
 def test_an_engine_that_no_scheduler_answers_at_is_refused_in_words(
-    program: Path, databases: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    command: Run, train: Run, program: Path, databases: Path
 ) -> None:
-    assert run(monkeypatch, "train", program, "--engine", "dask://x:1", "--corpus", databases) == 1
-    told = capsys.readouterr().err
+    told = command("train", program, "--engine", "dask://x:1", "--corpus", databases).err
     assert "no scheduler answers at dask://x:1" in told
     assert "Traceback" not in told

@@ -29,6 +29,7 @@ from jostle.tasks.publishing.task import learn
 from jostle.trace.records import Charged, Trace
 
 PUBLISHERS = names("publishing")
+PARTITION = "ProjectedHistogram(choose_k=partition)"
 SHAPES: dict[str, tuple[tuple[int, ...], list[tuple[int, ...]]]] = {
     "empty": ((3, 2, 2), []),
     "one row": ((3, 2, 2), [(2, 1, 1)]),
@@ -48,7 +49,7 @@ def published(name: str, *, epsilon: int = 1000, count: int = 2000) -> tuple[Pub
 
 @pytest.mark.representative("name")
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("name", PUBLISHERS)
+@pytest.mark.parametrize("name", [*PUBLISHERS, PARTITION])
 def test_tables_at_the_edge_work_and_cost_what_they_should(name: str, shape: str) -> None:
     sizes, rows = SHAPES[shape]
     option: Any = get(name)
@@ -165,9 +166,6 @@ def test_without_a_number_of_columns_a_projected_histogram_has_about_as_many_row
         assert math.prod(len(column.counts) for column in found.columns) <= (600 if not count else 2 * 40**3)
 
 
-PARTITION = "ProjectedHistogram(choose_k=partition)"
-
-
 @pytest.mark.parametrize("relation", get_args(Neighbours))
 def test_partition_and_select_takes_the_columns_that_tell_and_costs_its_share(relation: Neighbours) -> None:
     """Two columns tell all labels apart, three others nothing: neither one column is taken, nor three."""
@@ -202,19 +200,6 @@ def test_partition_and_select_chooses_where_there_is_a_choice() -> None:
         get(name)(jostle.rehearse(table_of(rows, schema_of(*sizes)), epsilon=9, seed=3, trace=trace), epsilon=9)
         asked = {record.site for record in trace.records if isinstance(record, Charged) and "portion " in record.site}
         assert len({site.split("portion ")[1].split("/")[0] for site in asked}) == portions
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("relation", get_args(Neighbours))
-def test_partition_and_select_works_at_the_edge_and_passes_no_promise(shape: str, relation: Neighbours) -> None:
-    sizes, rows = SHAPES[shape]
-    db = jostle.rehearse(table_of(rows, schema_of(*sizes, neighbours=relation)), epsilon=1, seed=4)
-    found = get(PARTITION)(db, epsilon=1)
-    assert db.spent == 1
-    assert found.to_frame().num_rows == found.rows
-
-
-# Pools
 
 
 # Public data

@@ -40,7 +40,7 @@ def test_it_is_the_dense_construction_in_distribution(neighbours: Neighbours) ->
 
 
 def test_a_domain_of_2_to_the_60_cells_takes_memory_for_its_rows_only() -> None:
-    """20,000 rows here; benchmarks/sparse_histogram.py times a million."""
+    """20,000 rows; of a million, docs/benchmarks/histograms.md says what they take."""
     pandas = pytest.importorskip("pandas")
     generator = np.random.default_rng(0)
     schema = Schema({name: Numeric(0, 1, bins=2**20) for name in "abc"})

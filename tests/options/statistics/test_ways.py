@@ -80,7 +80,7 @@ def test_the_way_goes_by_free_facts_and_the_trace_says_why(ask: Any, facts: dict
 
 def test_bins_that_are_known_make_a_mean_of_wide_bounds_far_better() -> None:
     errors = {
-        way: np.mean([abs(ask(probe(seed=seed)) - NUMBERS.mean()) for seed in range(20)])
+        way: np.mean([abs(ask(probe(seed=seed)) - NUMBERS.mean()) for seed in range(8)])
         for way, ask in {"bounded": lambda db: db.mean("x", epsilon="1/50"), "clipped": known}.items()
     }
     assert errors["clipped"] < errors["bounded"] / 3
