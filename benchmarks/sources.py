@@ -346,7 +346,7 @@ def main() -> int:
     if given.only == "options":
         size, options = streamed_by_options(given.rows, given.option)
         lines = [
-            f"{given.rows:,} rows, read anew for each question; epsilon 4. At most {REQUIRED_LARGE:,} MB are to be used:",
+            f"{given.rows:,} rows, read anew for each question; epsilon 4. At most {REQUIRED_LARGE:,} MB may be used:",
             "peak of the whole process, with what it imports. *Busy* are the processors, of all threads together.",
             "",
             "| Option | MB | busy, s |",
