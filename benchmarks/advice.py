@@ -53,7 +53,7 @@ What `jostle advise` says before anything is spent, beside what then happened. A
 calibrated there. *Judge*: each Option that the maker chooses among and the maker itself. Each is run once at each
 budget on one database of each group that took part in nothing. Intervals are 90%, by resampling groups. Widths are
 means: of the share of wrong predictions, and on grids of the decimal logarithm of the error. There 0.5 is from 0.56 to
-1.78 times what is expected.
+1.78 times what is expected. *ranges-1d* and *ranges-2d* are random ranges on grids of one and of two axes.
 """
 
 

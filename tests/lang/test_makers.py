@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import pickle
+from collections import defaultdict
 from fractions import Fraction
 from pathlib import Path
 
@@ -16,7 +18,7 @@ from jostle.choice.learning.history import Runs
 from jostle.choice.learning.judging import judge_of
 from jostle.choice.learning.markets import read_raw
 from jostle.choice.makers.shipped import rehearsals_for
-from jostle.corpora.corpus import Corpus
+from jostle.corpora.corpus import BEGINNING, Corpus
 from jostle.corpora.generators import generated_grids
 from jostle.corpora.parts import GridSpec
 from jostle.errors import ProgramError, Source
@@ -226,6 +228,30 @@ def test_figure_1_2_reads_its_metafeatures_off_grids_of_one_and_two_axes() -> No
         table = Table.from_grid(counts)
         found = read_raw(maker.informed_by[2:3], table)
         assert list(found.values()) == [(2.0,)]
+
+
+@pytest.mark.slow
+def test_figure_1_2_chooses_by_the_question_and_gains_by_it(home: Path) -> None:
+    """On public grids it learns what it runs; on others, each asked with little and with much, that is worth it."""
+    maker = load(PROGRAMS / "histogram.jst").makers["noisyHistChoice"]
+    trained = maker.trained
+    assert trained.figures.beside_high < 0, "on grids left out it does better than always one Option"
+
+    others = [each for each in generated_grids(40).grids if each.digest[:BEGINNING] not in trained.digests]
+    logs: dict[str, list[float]] = defaultdict(list)
+    taken: dict[str, set[tuple[str, int]]] = defaultdict(set)
+    for grid in [each for each in others if each.axes == 2][:6]:
+        public = make_instance(grid, GridSpec(records=3000, shape=(32, 32)))
+        for epsilon in ("1/10", "10"):
+            for option in (maker, *maker.among):
+                trace = Trace()
+                db = rehearse(public.table, epsilon=epsilon, seed=1, trace=trace)
+                logs[option.name].append(math.log(public.loss(option(db, *public.questions, epsilon=epsilon))))
+                taken[epsilon] |= {pair for each in trace.records if isinstance(each, Chosen) for pair in each.taken}
+    assert taken["1/10"] != taken["10"]
+    chosen, *always = (np.mean(logs[option.name]) for option in (maker, *maker.among))
+    assert chosen < min(always)
+    assert (home / "home" / "makers").exists()
 
 
 def test_the_default_entry_is_what_nothing_else_uses() -> None:
