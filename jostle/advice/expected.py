@@ -103,9 +103,6 @@ class Advice:
     def plot(self, path: str | Path | None = None) -> Any:
         """A matplotlib figure of losses by budget, with the first Option's band; write it, if told where.
 
-        Args:
-            path: a file to write it into: .png, .svg.
-
         Raises:
             OptionError: matplotlib is not installed.
             ChoiceError: the file cannot be written.

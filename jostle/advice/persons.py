@@ -137,9 +137,6 @@ class PersonsAdvice:
     def plot(self, path: str | Path | None = None) -> Any:
         """A matplotlib figure of the error by how many rows of a person are read; write it, if told where.
 
-        Args:
-            path: a file to write it into: .png, .svg.
-
         Raises:
             OptionError: matplotlib is not installed.
             ChoiceError: the file cannot be written.

@@ -8,21 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fitted_bands import Rehearsed, expectations, fit_band, is_inside, left_out, weights_by_group
 from run_here import ran
 
 import jostle
 from jostle import Categorical, Numeric, Schema, advise
-from jostle.advice.bands import (
-    INSIDE,
-    Rehearsed,
-    fit_band,
-    inputs_of,
-    is_inside,
-    kept_expectations,
-    left_out,
-    weights_by_group,
-)
-from jostle.advice.learning import expectations
+from jostle.advice.bands import INSIDE, inputs_of, kept_expectations
 from jostle.choice.makers.shipped import ADVISED
 from jostle.errors import ChoiceError
 from jostle.tables.origins import vault_beside
