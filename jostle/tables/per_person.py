@@ -367,7 +367,7 @@ def _present(block: Block, name: str, column: Column, *, ordered: bool) -> NDArr
         grain = column.grain if isinstance(column, Numeric) else None
         there &= block.steps[name] != (-1 if grain is None else grain.none)
     elif ordered:
-        there &= codes < (len(column.values) if isinstance(column, Categorical) else column.bin_count)
+        there &= codes < column.declared_count
     return there
 
 

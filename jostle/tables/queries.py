@@ -28,9 +28,9 @@ from jostle.progress import stage
 from jostle.tables.block import Block, Where
 from jostle.tables.databases import Database, QueryPlan, connect, file_of, is_database
 from jostle.tables.encode import Cells, Census, encode_block
-from jostle.tables.engines import Folded, Partial, tally_blocks
+from jostle.tables.engines import Folded, Partial, TableSource, tally_blocks
 from jostle.tables.frames import check_columns
-from jostle.tables.kernels import Counts, DenseKernel, Marks, SparseCounts, SparseKernel, Sums
+from jostle.tables.kernels import Counts, Kernel, Marks, SparseCounts, Sums
 from jostle.tables.number_kernels import Moments, NumberSum, Ranks
 from jostle.tables.pools import Stack
 from jostle.tables.schema import Schema
@@ -74,8 +74,8 @@ class QueryReader:
     def batches(
         self,
         names: tuple[str, ...],
-        few: AbstractSet[str] = frozenset(),  # noqa: ARG002 - as of all readers
-        census: Census | None = None,  # noqa: ARG002 - as above
+        few: AbstractSet[str] = frozenset(),
+        census: Census | None = None,
     ) -> Iterator[tuple[Mapping[str, Cells], int]]:
         """Yield some rows after the other."""
         rows = 0
@@ -91,7 +91,7 @@ class QueryReader:
 
 
 @frozen(eq=False, repr=False)
-class QuerySource:
+class QuerySource(TableSource):
     """A query's rows, counted where they are, or read anew for a tally that needs them."""
 
     query: QueryReader
@@ -101,14 +101,9 @@ class QuerySource:
 
     @property
     def identity(self) -> bytes:
-        """A hash of what is asked, and where."""
         return self.query.identity
 
-    def ready(self) -> None:
-        """The database says when it is asked."""
-
-    def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
-        """The kernel's tally of all rows that meet the conditions."""
+    def tally(self, kernel: Kernel, where: Where) -> Partial:
         kernel.cells(self.schema)
         needed = columns_of(kernel)
         blocks = self.rows.blocks() if needed is None else self._blocks((*needed, *(name for name, _ in where)))
@@ -130,11 +125,9 @@ class QuerySource:
                 yield encode_block(dict(zip(names, cells, strict=True)), schema, length, multiplicity=multiplicity)
 
     def fold(self, fold: Folded) -> Folded:
-        """What a fold holds of all rows."""
         return self.rows.fold(fold)
 
     def bounded(self, key: bytes) -> KeptSource:
-        """The rows that are held of each person."""
         return self.rows.bounded(key)
 
     def census(self) -> Census:
@@ -142,7 +135,7 @@ class QuerySource:
         return self.rows.census()
 
 
-def columns_of(kernel: DenseKernel | SparseKernel) -> tuple[str, ...] | None:
+def columns_of(kernel: Kernel) -> tuple[str, ...] | None:
     """The columns that a kernel needs, where these are few; None where it looks at whole rows, or at persons."""
     if kernel.of_persons:
         return None

@@ -342,9 +342,6 @@ class Schema:
     def size(self, *names: str) -> int:
         """How many combinations of codes the named columns have.
 
-        Args:
-            *names: columns.
-
         Raises:
             SchemaError: there is no such column.
         """
@@ -373,9 +370,6 @@ class Schema:
     def from_toml(cls, text: str) -> Schema:
         """The schema a TOML text declares.
 
-        Args:
-            text: as `to_toml` writes it.
-
         Raises:
             SchemaError: the text declares none.
         """
@@ -398,9 +392,6 @@ class Schema:
     def read(cls, path: str | Path) -> Schema:
         """The schema in a TOML file.
 
-        Args:
-            path: a file.
-
         Raises:
             SchemaError: the file cannot be read, or declares none.
         """
@@ -410,9 +401,6 @@ class Schema:
 
     def write(self, path: str | Path) -> None:
         """Write the schema to a TOML file.
-
-        Args:
-            path: a file, which is made or written anew.
 
         Raises:
             SchemaError: the file cannot be written.
@@ -428,9 +416,6 @@ class Schema:
     def with_neighbours(self, neighbours: Neighbours) -> Schema:
         """The same facts under another neighbour relation.
 
-        Args:
-            neighbours: "add_remove" or "replace_one".
-
         Raises:
             SchemaError: there is no such relation.
         """
@@ -440,11 +425,6 @@ class Schema:
         self, person: str | None = None, rows_per_person: int | None = None, people: str | None = None
     ) -> Schema:
         """The same facts, and whose the rows are; what is left out stays as it is declared.
-
-        Args:
-            person: the column of the data that says whose row it is.
-            rows_per_person: the most rows of one person that are read.
-            people: the population that the persons are of.
 
         Raises:
             SchemaError: they do not fit together, or the rest.

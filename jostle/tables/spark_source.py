@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
 from attrs import evolve, frozen
 
-from jostle.errors import TableError
 from jostle.tables.encode import counted_columns
 from jostle.tables.frames import check_columns
-from jostle.tables.pieces import (
-    PART,
-    PiecesSource,
-    asked_of_batches,
-    encoded_batches,
-    held_batches,
-    put_batches,
-    unpacked,
-)
+from jostle.tables.pieces import PART, Batches, BatchesSource, encoded_batches, held_batches, put_batches
 from jostle.tables.schema import Schema
 
 CODES, CODED = "codes binary", "part int, codes binary"
@@ -31,14 +22,10 @@ def is_spark(frame: object) -> bool:
 
 
 @frozen(eq=False, repr=False)
-class SparkSource(PiecesSource):
+class SparkSource(BatchesSource):
     """Rows in partitions."""
 
-    codes: Any = None
-    """A frame of Spark's, with a row for each partition: what `encode_piece` makes of it."""
-
-    def ready(self) -> None:
-        """Spark says when it is asked."""
+    engine = "Spark"
 
     def bounded(self, key: bytes) -> SparkSource:
         """The rows that are held of each person: first they are put together by person."""
@@ -46,21 +33,8 @@ class SparkSource(PiecesSource):
         put = self.codes.mapInArrow(partial(put_batches, count), CODED).repartition(count, PART)
         return evolve(self, codes=put.mapInArrow(partial(held_batches, self.schema, key), CODES).persist(), seen=[])
 
-    def asked(self, ask: Callable[..., Any], question: object, add: Callable[..., Any], what: str) -> Any:
-        """What workers find in all partitions, added up; None if there are none."""
-        try:
-            rows = self.codes.mapInArrow(partial(asked_of_batches, ask, question), CODES).collect()
-        except Exception:  # noqa: BLE001 - raised where the rows come from: it may quote them
-            rows = None
-        parts = [unpacked(row[0]) for row in rows or ()]
-        found = add(parts) if parts else None
-        if rows is None or (parts and found is None):
-            raise TableError(
-                f"a worker could not {what}",
-                why="the reason could quote private rows",
-                fix="see that Spark runs, that every worker can read the rows, and has this version of Jostle",
-            )
-        return found
+    def mapped(self, work: Callable[[Batches], Batches]) -> Iterable[bytearray]:
+        return [row[0] for row in self.codes.mapInArrow(work, CODES).collect()]
 
 
 def spark_source(frame: Any, schema: Schema) -> SparkSource:
