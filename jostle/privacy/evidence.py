@@ -281,12 +281,10 @@ class CountEvidence(Evidence):
 
     @property
     def value(self) -> float:
-        """The count."""
         return self.noisy
 
     @property
     def scale(self) -> float:
-        """Scale of the noise."""
         return float(self.noise)
 
     def own(self, miss: float) -> Ends:
@@ -295,7 +293,6 @@ class CountEvidence(Evidence):
         return max(0, self.noisy - far), max(0, self.noisy + far)
 
     def population(self, miss: float) -> Ends:
-        """What such a count is expected to be."""
         low, high = self.own(miss / 2)
         each = miss / 4 / self.among
         return count_from(low, each, upward=False), count_from(high, each, upward=True)
@@ -313,20 +310,17 @@ class SumEvidence(Evidence):
 
     @property
     def value(self) -> float:
-        """The sum."""
         return float(self.units * self.unit)
 
     @property
     def scale(self) -> float:
-        """Scale of the noise."""
         return float(self.noise * self.unit)
 
     def own(self, miss: float) -> Ends:
-        """The sum, as far as noise goes."""
         far = reach(self.noise, miss)
         return float((self.units - far) * self.unit), float((self.units + far) * self.unit)
 
-    def population(self, miss: float) -> Ends:  # noqa: ARG002 - refused, whatever it is
+    def population(self, miss: float) -> Ends:
         """Refuse."""
         raise ProbeError(
             "a population's sum is asked for",
@@ -359,11 +353,9 @@ class MeanEvidence(Evidence):
 
     @property
     def value(self) -> float:
-        """The mean; the middle, where noise is all there is."""
         return self._number(self._place)
 
     def own(self, miss: float) -> Ends:
-        """Numbers that could be the mean."""
         ((low, high),) = self._places(miss)
         return self._number(low), self._number(high)
 
@@ -374,7 +366,6 @@ class MeanEvidence(Evidence):
         return (start + low * width, start + high * width), ((start + most * width) - (start + least * width)) / 2
 
     def population(self, miss: float) -> Ends:
-        """Numbers that could be the mean of what rows were drawn from."""
         ((low, high),) = self._places(miss * FOR_NOISE)
         far = 0.0 if self.known else combined_reach([1, 1], float(self.noise), 2 * miss * FOR_ROWS)
         rows = max(0.0, (self.from_low + self.from_high - far) / self.most)
@@ -435,7 +426,6 @@ class WindowEvidence(Evidence):
 
     @property
     def value(self) -> float:
-        """The mean, or the sum."""
         far = reach(self.noise, FEW)
         cells = [*self.cells[:2], *(cell if cell > far else 0 for cell in self.cells[2:])]
         low, high = map(float, self.window)
@@ -445,7 +435,6 @@ class WindowEvidence(Evidence):
         return min(high, max(low, total / sum(cells))) if sum(cells) > 0 else (low + high) / 2
 
     def own(self, miss: float) -> Ends:
-        """What the mean, or the sum, could be."""
         least, most = map(float, self.bounds)
         low, high = map(float, self.window)
         lowest, highest = (low, high, least, high), (low, high, low, most)
@@ -458,7 +447,6 @@ class WindowEvidence(Evidence):
         return min(ends[0], self.value), max(ends[1], self.value)
 
     def population(self, miss: float) -> Ends:
-        """What the mean could be of what rows were drawn from."""
         if self.summed:
             return SumEvidence(0, Fraction(1), self.noise, self.cost).population(miss)
         least, most = map(float, self.bounds)
@@ -508,7 +496,6 @@ class VarianceEvidence(Evidence):
         return min(0.25, max(0.0, share)) * float(self.width) ** 2
 
     def own(self, miss: float) -> Ends:
-        """All variances of cells that could be."""
         low, high = self._deviations(miss)
         return self._square(low), self._square(high)
 
@@ -556,7 +543,6 @@ class SpreadEvidence(Evidence):
 
     @property
     def value(self) -> float:
-        """The variance."""
         return self._of(self.noisy)
 
     def own(self, miss: float) -> Ends:
@@ -638,16 +624,13 @@ class QuantileEvidence(Evidence):
 
     @property
     def value(self) -> float:
-        """The number that was picked."""
         return float(self.picked)
 
     def own(self, miss: float) -> Ends:
-        """Numbers that could be the quantile."""
         share = float(self.share)
         return self._ends(share, share, miss)
 
     def population(self, miss: float) -> Ends:
-        """Numbers that could be the quantile of what rows were drawn from."""
         far = combined_reach([1] * len(self.counts), float(self.noise), 2 * miss * FOR_ROWS)
         rows = max(0.0, sum(self.counts) - far)
         each = miss * (1 - FOR_NOISE - FOR_ROWS) / 2

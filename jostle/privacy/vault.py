@@ -406,14 +406,14 @@ class MemoryVault:
                 raise VaultError("the vault was not opened")
             self._account = self._account.charged(amount, site, payer.table, self.name, self.raising)
 
-    def promised(self, key: bytes) -> Fraction:  # noqa: ARG002 - there is one
+    def promised(self, key: bytes) -> Fraction:
         """The promise, which stays as it is."""
         return Fraction(0) if self._account is None else self._account.promise
 
     def note(self, text: str, *, key: bytes | None, once: bool) -> None:
         """Keep nothing: nobody could be shown it."""
 
-    def account_of(self, table: TableFacts) -> Account | None:  # noqa: ARG002 - there is one
+    def account_of(self, table: TableFacts) -> Account | None:
         """Promise and spending; None where nothing was promised yet."""
         return self._account
 
