@@ -7,13 +7,14 @@ import math
 import numpy as np
 import pytest
 from attrs import evolve
+from roles import question_roles, spread
 
 from jostle.corpora.databases import PublicGrid
 from jostle.corpora.parts import GridSpec
 from jostle.options.ranges.tree import halving_cuts
 from jostle.tasks import RANGES
 from jostle.tasks.metafeature import View
-from jostle.tasks.ranges.questions import KINDS, RangeQuestion, facts_of, question_roles, spread
+from jostle.tasks.ranges.questions import KINDS, RangeQuestion, facts_of
 from jostle.tasks.ranges.task import ASKED, grid_shape
 
 SHAPES = [(64,), (16, 33), (4, 5, 6)]
