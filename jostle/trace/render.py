@@ -199,11 +199,7 @@ def _is_of(record: Record, site: str) -> bool:
 
 
 def text_of(records: Sequence[Record]) -> str:
-    """The records as text, as they are printed.
-
-    Args:
-        records: of a run.
-    """
+    """The records as text, as they are printed."""
     screen = Console(file=StringIO(), width=TEXT_WIDTH, color_system=None)
     screen.print(render_trace(records))
     return "\n".join(line.rstrip() for line in screen.file.getvalue().splitlines())  # type: ignore[attr-defined]  # it is the file just made
