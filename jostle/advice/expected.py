@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from attrs import frozen
+from attrs import asdict, frozen
 
 from jostle.advice.bands import Expectations, OptionBands, Scale, from_scale, inputs_of, kept_expectations
 from jostle.choice.makers.shipped import ADVISED, SHIPPED
@@ -72,18 +72,7 @@ class Advice:
 
     def as_data(self) -> dict[str, Any]:
         """This as plain data."""
-        return {
-            "rows": self.rows,
-            "judge": self.judge,
-            "expected": [
-                {"option": e.option, "epsilon": show_amount(e.epsilon), "loss": e.loss, "low": e.low, "high": e.high}
-                for e in self.expected
-            ],
-            "wanted": self.wanted,
-            "needed": [{"option": each.option, "likely": each.likely, "safe": each.safe} for each in self.needed],
-            "warnings": list(self.warnings),
-            "notes": list(self.notes),
-        }
+        return asdict(self, value_serializer=_plain)
 
     def __str__(self) -> str:
         epsilons = tuple(dict.fromkeys(each.epsilon for each in self.expected))
@@ -358,6 +347,10 @@ def whole_rows(rows: object) -> int:
     if isinstance(rows, bool) or not isinstance(rows, int | np.integer) or not 1 <= rows < 2**63:
         raise ChoiceError(f"rows is {shown(rows)}", why="it is about how many rows there are", fix="rows=10_000")
     return int(rows)
+
+
+def _plain(_of: Any, _field: Any, value: Any) -> Any:
+    return show_amount(value) if isinstance(value, Fraction) else value
 
 
 def _cell(expected: Expected) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from attrs import frozen
+from attrs import asdict, frozen
 from numpy.typing import NDArray
 
 from jostle.advice.expected import EPSILONS, epsilon_budgets, whole_rows, write_figure
@@ -101,16 +101,7 @@ class PersonsAdvice:
                 for kept in self.curve
                 for epsilon, noise, error in zip(self.epsilons, kept.noise, kept.errors, strict=True)
             ],
-            "best": [
-                {
-                    "epsilon": show_amount(each.epsilon),
-                    "rows_per_person": each.rows_per_person,
-                    "low": each.low,
-                    "high": each.high,
-                    "error": each.error,
-                }
-                for each in self.best
-            ],
+            "best": [asdict(each) | {"epsilon": show_amount(each.epsilon)} for each in self.best],
             "notes": list(self.notes),
         }
 

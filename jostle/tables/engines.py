@@ -241,6 +241,7 @@ class SharedPasses(OtherSource):
 
     @property
     def schema(self) -> Schema:
+        """Theirs."""
         return self.rows.schema
 
     def tally(self, kernel: Kernel, where: Where) -> Partial:

@@ -101,6 +101,7 @@ class QuerySource(TableSource):
 
     @property
     def identity(self) -> bytes:
+        """The query's."""
         return self.query.identity
 
     def tally(self, kernel: Kernel, where: Where) -> Partial:

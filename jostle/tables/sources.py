@@ -87,6 +87,7 @@ class ReadSource(TableSource):
 
     @property
     def identity(self) -> bytes:
+        """The reader's."""
         return self.reader.identity
 
     def blocks(self, census: Census | None = None) -> Iterator[Block]:

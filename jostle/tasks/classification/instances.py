@@ -92,7 +92,7 @@ ORDER, CHOICE = range(2)
 class TableInstance(Instance):
     """Rows of a public table to learn from, and others, encoded, to score models on."""
 
-    judged = (Model, "a classification", "a model or a tree")
+    judged: ClassVar[tuple[type | tuple[type, ...], str, str]] = (Model, "a classification", "a model or a tree")
 
     key: str
     table: Table

@@ -70,6 +70,7 @@ class GridInstance(Instance):
 
     @property
     def rows(self) -> int:
+        """How many records the grid has."""
         return int(self.counts.sum())
 
     @property
