@@ -471,8 +471,39 @@ class WindowEvidence(Evidence):
         return end if not beyond(room) else here + way * bisected(beyond, 0.0, room)
 
 
+class SquareEvidence(Evidence):
+    """Of a variance: what is released tells the deviation, as a part of the width."""
+
+    width: Fraction
+    """From the least number to the greatest."""
+
+    @abstractmethod
+    def _deviations(self, miss: float) -> Ends:
+        """Least and greatest deviation, as far as noise goes; where numbers were rounded, as far as that goes too."""
+
+    def own(self, miss: float) -> Ends:
+        low, high = self._deviations(miss)
+        return self._square(low), self._square(high)
+
+    def _square(self, deviation: float) -> float:
+        return (deviation * float(self.width)) ** 2
+
+    def _drawn(self, low: float, high: float, rows: float, miss: float) -> Ends:
+        """The variance of what so many rows of these deviations were drawn from.
+
+        With m the population's mean, it is that of (u - m)**2, of which the rows have the mean V + (mean - m)**2. That
+        lies between V and V + d**2, with d how far the sample's mean can be from m, and is a mean of bounded numbers.
+        """
+        each = miss * (1 - FOR_NOISE - FOR_ROWS) / 4
+        square = min(1.0, math.log(1 / each) / (2 * max(rows, 1e-9)))
+        return (
+            self._square(math.sqrt(mean_from(low * low, rows, each, upward=False))),
+            self._square(math.sqrt(min(0.25, mean_from(min(1.0, high * high + square), rows, each, upward=True)))),
+        )
+
+
 @frozen
-class VarianceEvidence(Evidence):
+class VarianceEvidence(SquareEvidence):
     """Three sums of products, noised, of which number, mean and variance are made (see `Moments`).
 
     With C0, C1, C2 and their sum N, the variance is (C0 C2 - C1**2 / 4) / N**2 of the squared width.
@@ -495,28 +526,11 @@ class VarianceEvidence(Evidence):
         share = _variance(*map(float, self.cells)) if sum(self.cells) > 0 else 1 / 12
         return min(0.25, max(0.0, share)) * float(self.width) ** 2
 
-    def own(self, miss: float) -> Ends:
-        low, high = self._deviations(miss)
-        return self._square(low), self._square(high)
-
     def population(self, miss: float) -> Ends:
-        """Variance of what rows were drawn from.
-
-        With m the population's mean, it is that of (u - m)**2, of which the rows have the mean V + (mean - m)**2. That
-        lies between V and V + d**2, with d how far the sample's mean can be from m, and is a mean of bounded numbers.
-        """
         low, high = self._deviations(miss * FOR_NOISE)
         far = combined_reach([1, 1, 1], float(self.noise), 2 * miss * FOR_ROWS)
         rows = max(0.0, (sum(self.cells) - far) / self.most)
-        each = miss * (1 - FOR_NOISE - FOR_ROWS) / 4
-        square = min(1.0, math.log(1 / each) / (2 * max(rows, 1e-9)))
-        return (
-            self._square(math.sqrt(mean_from(low * low, rows, each, upward=False))),
-            self._square(math.sqrt(min(0.25, mean_from(min(1.0, high * high + square), rows, each, upward=True)))),
-        )
-
-    def _square(self, deviation: float) -> float:
-        return (deviation * float(self.width)) ** 2
+        return self._drawn(low, high, rows, miss)
 
     def _deviations(self, miss: float) -> Ends:
         far = reach(self.noise, miss / 3)
@@ -526,7 +540,7 @@ class VarianceEvidence(Evidence):
 
 
 @frozen
-class SpreadEvidence(Evidence):
+class SpreadEvidence(SquareEvidence):
     """A variance, noised, of a public number of rows: in squares of steps, times that number, rounded down."""
 
     noisy: int
@@ -543,31 +557,13 @@ class SpreadEvidence(Evidence):
 
     @property
     def value(self) -> float:
-        return self._of(self.noisy)
-
-    def own(self, miss: float) -> Ends:
-        """The variance, as far as noise goes; where numbers were rounded, as far as that goes too."""
-        low, high = self._deviations(miss)
-        return self._square(low), self._square(high)
+        return self._share(self.noisy) * float(self.width) ** 2
 
     def population(self, miss: float) -> Ends:
-        """Variance of what rows were drawn from (see `VarianceEvidence`)."""
-        low, high = self._deviations(miss * (FOR_NOISE + FOR_ROWS))
-        each = miss * (1 - FOR_NOISE - FOR_ROWS) / 4
-        square = min(1.0, math.log(1 / each) / (2 * self.rows))
-        return (
-            self._square(math.sqrt(mean_from(low * low, self.rows, each, upward=False))),
-            self._square(math.sqrt(min(0.25, mean_from(min(1.0, high * high + square), self.rows, each, upward=True)))),
-        )
+        return self._drawn(*self._deviations(miss * (FOR_NOISE + FOR_ROWS)), self.rows, miss)
 
     def _share(self, noisy: float) -> float:
         return min(0.25, max(0.0, noisy / (self.rows * self.most**2)))
-
-    def _of(self, noisy: float) -> float:
-        return self._share(noisy) * float(self.width) ** 2
-
-    def _square(self, deviation: float) -> float:
-        return (deviation * float(self.width)) ** 2
 
     def _deviations(self, miss: float) -> Ends:
         far = reach(self.noise, miss)

@@ -7,7 +7,7 @@ number, since what noise it has is another.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from math import floor, isfinite, log10
@@ -81,6 +81,14 @@ class Measured(ABC):
             fix="db.count(epsilon).refine(epsilon=...), or db.histogram(...).refine(epsilon=...)",
         )
 
+    def __repr__(self) -> str:
+        return self.said
+
+    def _repr_html_(self) -> str:
+        from jostle.markup import words  # noqa: PLC0415 - for notebooks alone
+
+        return words(self.said)
+
 
 class _Single(Measured):
     """A number with the evidence for it."""
@@ -102,14 +110,6 @@ class _Single(Measured):
     @property
     def said(self) -> str:
         return f"{_give_or_take(self.value, *self.evidence.own_and_scale(1 - LEVEL))} ({LEVEL:.0%})"
-
-    def __repr__(self) -> str:
-        return self.said
-
-    def _repr_html_(self) -> str:
-        from jostle.markup import words  # noqa: PLC0415 - for notebooks alone
-
-        return words(self.said)
 
 
 class MeasuredCount(int, _Single):
@@ -134,7 +134,7 @@ class MeasuredCount(int, _Single):
     def refine(self, *, epsilon: Amount, site: str | None = None) -> MeasuredCount:
         return super().refine(epsilon=epsilon) if self._refined is None else self._refined(epsilon, site)
 
-    __repr__ = _Single.__repr__
+    __repr__ = Measured.__repr__
 
     def __str__(self) -> str:
         return str(int(self))
@@ -156,7 +156,7 @@ class MeasuredNumber(float, _Single):
         made.evidence = evidence
         return made
 
-    __repr__ = _Single.__repr__
+    __repr__ = Measured.__repr__
 
     @property
     def value(self) -> float:
@@ -345,13 +345,7 @@ class MeasuredNumbers(tuple[MeasuredNumber, ...], Measured):
     def __str__(self) -> str:
         return ", ".join(map(str, self))
 
-    def __repr__(self) -> str:
-        return self.said
-
-    def _repr_html_(self) -> str:
-        from jostle.markup import words  # noqa: PLC0415 - for notebooks alone
-
-        return words(self.said)
+    __repr__ = Measured.__repr__
 
     def to_frame(self, library: Frames = "pyarrow") -> Any:
         """A row for each of the numbers, with the ends of its interval.
@@ -359,10 +353,7 @@ class MeasuredNumbers(tuple[MeasuredNumber, ...], Measured):
         Raises:
             ProbeError: the library is not installed.
         """
-        rows = [
-            {"value": number.value, "low": low, "high": high} for number in self for low, high in [number.interval()]
-        ]
-        return as_frame(pa.Table.from_pylist(rows), library)
+        return _framed([({"value": number.value}, number) for number in self], library)
 
 
 class MeasuredTop(tuple[tuple[str, MeasuredCount], ...], Measured):
@@ -410,12 +401,13 @@ class MeasuredTop(tuple[tuple[str, MeasuredCount], ...], Measured):
         Raises:
             ProbeError: the library is not installed.
         """
-        rows = [
-            {"value": label, "count": int(count), "low": low, "high": high}
-            for label, count in self
-            for low, high in [count.interval()]
-        ]
-        return as_frame(pa.Table.from_pylist(rows), library)
+        return _framed([({"value": label, "count": int(count)}, count) for label, count in self], library)
+
+
+def _framed(rows: Iterable[tuple[dict[str, Any], _Single]], library: Frames) -> Any:
+    """A frame of rows, with the ends of the interval of what each is about."""
+    ends = [{**cells, **dict(zip(("low", "high"), number.interval(), strict=True))} for cells, number in rows]
+    return as_frame(pa.Table.from_pylist(ends), library)
 
 
 def _give_or_take(value: float, ends: tuple[float, float], scale: float) -> str:

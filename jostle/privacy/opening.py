@@ -275,24 +275,20 @@ class Recognised:
     """A private table that was looked at and not opened yet: its marks are taken, nothing is promised or recorded."""
 
     marks: Fingerprint
+    schema: Schema
+    """The public facts about the table."""
     _source: TableSource
-    _schema: Schema
     _origin: RowOrigin
 
-    @property
-    def schema(self) -> Schema:
-        """The public facts about the table."""
-        return self._schema
-
-    def open(
-        self,
-        *,
-        epsilon: Amount | None = None,
-        where: Where,
-        trace: Trace | str | Path | None = None,
-    ) -> Probe:
+    def open(self, *, epsilon: Amount | None = None, where: Where, trace: Trace | str | Path | None = None) -> Probe:
         """A probe on the table, as `protect` does."""
-        return self._open(epsilon, where, trace)
+        requested = None if epsilon is None else recordable(epsilon_amount(epsilon), "epsilon")
+        rows = self.charged_to(where, requested)
+        account = rows.account
+        # Who asks for an epsilon has just that, whatever the promise becomes.
+        grows = requested is None
+        ledger = _ledger(account.share, self.schema, payer=account, raised=_raised(account), grows=grows)
+        return rows.on(ledger, account.share, _trace(trace))
 
     def open_part(self, *, at_first: Amount, vault: str | Path | None = None) -> Probe:
         """A probe on what may be a part of a larger table, and so is charged to that one's budget.
@@ -300,28 +296,19 @@ class Recognised:
         That is the one of *vault*; without, that of any table opened in this process that has a column of the same
         name: in doubt one budget pays. *at_first* is promised where nothing was promised before.
         """
-        where = part_at(vault, self._schema)
+        where = part_at(vault, self.schema)
         try:
-            return self._open(None, where, None)
+            return self.open(where=where)
         except BudgetError:
-            if _registry.account(TableFacts.of(self._schema), where) is not None:
+            if _registry.account(TableFacts.of(self.schema), where) is not None:
                 raise
-        return self._open(at_first, where, None)
-
-    def _open(self, epsilon: Amount | None, where: Where, trace: Trace | str | Path | None) -> Probe:
-        requested = None if epsilon is None else recordable(epsilon_amount(epsilon), "epsilon")
-        rows = self.charged_to(where, requested)
-        account = rows.account
-        # Who asks for an epsilon has just that, whatever the promise becomes.
-        grows = requested is None
-        ledger = _ledger(account.share, self._schema, payer=account, raised=_raised(account), grows=grows)
-        return rows.on(ledger, account.share, _trace(trace))
+        return self.open(epsilon=at_first, where=where)
 
     def charged_to(self, where: Where, requested: Fraction | None = None) -> ChargedRows:
         """The rows with the account that they are charged to; *requested* is promised where nothing was."""
-        table = TableFacts.of(self._schema, "" if self._origin.file is None else self._origin.file.name)
+        table = TableFacts.of(self.schema, "" if self._origin.file is None else self._origin.file.name)
         account = _registry.open(self.marks, self._origin, table, where, requested)
-        return ChargedRows(account, bound(self._source, account.key), self._schema)
+        return ChargedRows(account, bound(self._source, account.key), self.schema)
 
 
 @frozen(eq=False, repr=False)
@@ -360,7 +347,7 @@ def recognise(table: Table) -> Recognised:
             why="its values and bounds would be public for free, and say who is in the table",
             fix="write the schema from public knowledge, or infer it from a public table of the same kind",
         )
-    return Recognised(fingerprint(source), source, schema, table.origin)
+    return Recognised(fingerprint(source), schema, source, table.origin)
 
 
 def at_vault(vault: str | Path | None, second_promise: str | None = None, *, forgotten: bool = False) -> Where:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from jostle.errors import ProbeError, TableError, described, shown
 from jostle.given import called_as, given_as, given_flag, given_path
-from jostle.tables import dask_source, frames, queries, ray_source, readers, spark_source
+from jostle.tables import clusters, dask_source, frames, queries, readers
 from jostle.tables.attributes import feature_names, joined, joined_labels
 from jostle.tables.block import Block
 from jostle.tables.columns import PUBLIC, Column, Numeric
@@ -31,8 +31,8 @@ from jostle.tables.sources import ReadSource
 
 CLUSTERS: tuple[tuple[Callable[[object], bool], Callable[[Any, Schema], PiecesSource]], ...] = (
     (dask_source.is_dask, dask_source.dask_source),
-    (spark_source.is_spark, spark_source.spark_source),
-    (ray_source.is_ray, ray_source.ray_source),
+    (clusters.is_spark, clusters.spark_source),
+    (clusters.is_ray, clusters.ray_source),
 )
 """Which frames are in pieces on workers, and how these are asked."""
 

@@ -1,4 +1,4 @@
-"""Rows on a Ray cluster: each block of a dataset is encoded where it is, by `map_batches`, and its codes are kept."""
+"""Rows on a cluster of Spark's or Ray's: each part is encoded where it is, and its codes are kept there."""
 
 from __future__ import annotations
 
@@ -14,6 +14,39 @@ from jostle.tables.encode import counted_columns
 from jostle.tables.frames import check_columns, guarded
 from jostle.tables.pieces import PART, Batches, BatchesSource, encoded_batches, held_batches, put_batches
 from jostle.tables.schema import Schema
+
+CODES, CODED = "codes binary", "part int, codes binary"
+
+
+def is_spark(frame: object) -> bool:
+    """Whether *frame* is one of Spark's, without importing Spark."""
+    return type(frame).__module__.partition(".")[0] == "pyspark" and hasattr(frame, "mapInArrow")
+
+
+@frozen(eq=False, repr=False)
+class SparkSource(BatchesSource):
+    """Rows in partitions."""
+
+    engine = "Spark"
+
+    def bounded(self, key: bytes) -> SparkSource:
+        """The rows that are held of each person: first they are put together by person."""
+        count = max(1, self.codes.rdd.getNumPartitions())
+        put = self.codes.mapInArrow(partial(put_batches, count), CODED).repartition(count, PART)
+        return evolve(self, codes=put.mapInArrow(partial(held_batches, self.schema, key), CODES).persist(), seen=[])
+
+    def mapped(self, work: Callable[[Batches], Batches]) -> Iterable[bytearray]:
+        return [row[0] for row in self.codes.mapInArrow(work, CODES).collect()]
+
+
+def spark_source(frame: Any, schema: Schema) -> SparkSource:
+    """The rows of a frame of Spark's, encoded when they are first asked for, and kept as codes by its workers."""
+    check_columns(tuple(frame.columns), schema.sources, "the frame")
+    names = counted_columns(schema, frame.columns)
+    chosen = frame.select([f"`{name.replace('`', '``')}`" for name in names])
+    codes = chosen.mapInArrow(partial(encoded_batches, schema, names), CODES).persist()
+    return SparkSource(schema, f"{frame.semanticHash()}".encode(), codes=codes)
+
 
 MOST_PLACES = 64
 """Rows of persons are put together at no more places."""
@@ -34,23 +67,23 @@ class RaySource(BatchesSource):
 
     def bounded(self, key: bytes) -> RaySource:
         """The rows that are held of each person: first they are put together by person."""
-        whole = self._there("read its part")
+        whole = self._there()
         count = max(1, min(MOST_PLACES, whole.num_blocks()))
         put = _mapped(whole, partial(put_batches, count)).groupby(PART, num_partitions=count)
         held = put.map_groups(partial(_table, partial(held_batches, self.schema, key)), batch_format="pyarrow")
         return evolve(self, codes=held, kept=[], seen=[])
 
     def mapped(self, work: Callable[[Batches], Batches]) -> Iterable[bytes]:
-        return [row["codes"] for row in _mapped(self._there("read its part"), work).take_all()]
+        return [row["codes"] for row in _mapped(self._there(), work).take_all()]
 
-    def _there(self, what: str) -> Any:
+    def _there(self) -> Any:
         if not self.kept:
             try:
                 there = self.codes.materialize()
             except Exception:  # noqa: BLE001 - raised where the rows come from: it may quote them
                 there = None
             if there is None:
-                raise self.failed(what)
+                raise self.failed("read its part")
             self.kept.append(there)
         return self.kept[0]
 
