@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
@@ -446,8 +447,6 @@ class SQLite(Database):
     kind = "SQLite"
 
     def __init__(self, url: str) -> None:
-        import sqlite3  # noqa: PLC0415 - for such files alone
-
         self.file = _file(url)
         self.place = f"sqlite://{self.file.absolute()}"
         if not self.file.exists():

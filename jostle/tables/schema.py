@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from inspect import signature
 from numbers import Integral
 from pathlib import Path
@@ -73,8 +74,6 @@ def column_of(name: str, facts: Any) -> Column | Identifier:
 def _no_kind(name: str, given: object) -> SchemaError:
     if not isinstance(given, str):
         return SchemaError(f"column {shown(name)} has no kind", fix='kind = "categorical" or kind = "numeric"')
-    from difflib import get_close_matches  # noqa: PLC0415 - for a slip only
-
     alike = get_close_matches(given, KINDS, n=1)
     return SchemaError(
         f"column {shown(name)} is of kind {shown(given)}, which is not known",
