@@ -283,10 +283,10 @@ class FeatureDiscernibility(Score):
         gained = np.zeros(count, dtype=kind)
         np.add.at(gained, keys // size, 2 * having * others)
         labels = whole_counts.sum(axis=0)
-        different = rows**2 - sum(int(each) ** 2 for each in labels)
+        different = rows**2 - sum(int(label) ** 2 for label in labels)
         alike = int((whole_counts.sum(axis=1) ** 2).sum() - (whole_counts**2).sum())
         pairs = (different - alike) + gained[self.candidates(schema)].astype(object)
-        return np.array([GRID * int(each) // rows for each in pairs], dtype=np.int64)
+        return np.array([GRID * int(pair) // rows for pair in pairs], dtype=np.int64)
 
     def sensitivity(self, schema: Schema) -> Fraction:
         return Fraction(GRID + 1 if schema.neighbours == "add_remove" else 2 * GRID + 1)

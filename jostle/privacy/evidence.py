@@ -164,9 +164,9 @@ def look_at(measurements: Sequence[Measurement], kernel: Counts | Regions, schem
         return (None,) * len(kernel.groups if isinstance(kernel, Counts) else kernel.starts)
     parts = _one_by_one(kernel)
     found: list[list[Look]] = [[] for _ in parts]
-    for each in measurements:
+    for measurement in measurements:
         for place in reversed(range(len(parts))):
-            told = each.at(parts[place], schema)
+            told = measurement.at(parts[place], schema)
             if told is not None:
                 found[place].append(told)
                 break
@@ -194,7 +194,7 @@ def together(looks: Sequence[Look]) -> Look:
     first, *others = looks
     if not others:
         return first
-    weights = [1 / each.variance for each in looks]
+    weights = [1 / look.variance for look in looks]
     precision: Floats = np.sum(weights, axis=0)
     counts: Floats = np.sum([weight * each.counts for weight, each in zip(weights, looks, strict=True)], axis=0)
     return Look(counts / precision, 1 / precision)

@@ -73,7 +73,7 @@ class Mean(OfSeveral):
         return known((), math.lcm(*(x.denominator for x in parts)) * cells, bounds, mass, rule, *parts)
 
     def value(self, *parts: Numbers) -> Numbers:
-        total = joined(each.summed() for each in parts).summed()
+        total = joined(part.summed() for part in parts).summed()
         return Numbers(total.array, total.denominator * sum(each.array.size for each in parts))
 
 
@@ -97,7 +97,7 @@ class Extreme(OfSeveral):
         return known((), denominator, bounds, max(x.mass for x in parts), rule, *parts)
 
     def value(self, *parts: Numbers) -> Numbers:
-        found = joined(each.largest() if self.how == "max" else each.smallest() for each in parts)
+        found = joined(part.largest() if self.how == "max" else part.smallest() for part in parts)
         return found.largest() if self.how == "max" else found.smallest()
 
 

@@ -405,7 +405,7 @@ class Tally(Expression):
 
     def layer(self, schema: Schema) -> Layer:
         """The layer that is tallied, in codes."""
-        where = tuple((name, tuple(_code(name, each, schema) for each in values)) for name, values in self.conditions)
+        where = tuple((name, tuple(_code(name, value, schema) for value in values)) for name, values in self.conditions)
         for name, _ in self.coarse:
             schema[name]  # refuses one that is not there
         groups = tuple(self._groups(name, schema) for name in self.columns)

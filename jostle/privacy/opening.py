@@ -149,7 +149,7 @@ class Registry:
         self, origin: RowOrigin, known_by: Iterable[object], table: TableFacts, where: Where
     ) -> tuple[KnownAccount, list[KnownAccount], list[KnownAccount]]:
         """The account that pays, those that the table has if one is not its people's, and its people's."""
-        found = [account for each in known_by for account in self._known.get(each, [])]
+        found = [account for mark in known_by for account in self._known.get(mark, [])]
         has = _apart([*found, *(KnownAccount(self._named(path)) for path in origin.vaults)])
         beside = (KnownAccount(self._named(path), table.people) for path in _vaults_for(origin, table))
         others = _apart([*_of_people(self._opened.values(), table), *beside])
@@ -205,7 +205,7 @@ def _only(accounts: Sequence[KnownAccount]) -> KnownAccount | None:
 
 
 def _of_people(accounts: Iterable[KnownAccount], table: TableFacts) -> list[KnownAccount]:
-    return [each for each in accounts if table.people is not None and each.people == table.people]
+    return [account for account in accounts if table.people is not None and account.people == table.people]
 
 
 def _vaults_for(origin: RowOrigin, table: TableFacts) -> list[Path]:
@@ -219,7 +219,7 @@ def _vaults_for(origin: RowOrigin, table: TableFacts) -> list[Path]:
 
 def _check_one(where: Where, asked: KnownAccount, *groups: Sequence[KnownAccount]) -> None:
     """Without a reason, refuse another account than the table has, and another than its people have."""
-    has = next((each for each in groups if each and not any(asked.is_that(one) for one in each)), None)
+    has = next((group for group in groups if group and not any(asked.is_that(one) for one in group)), None)
     if has is None or where.second is not None:
         return
     whose = "" if has[0].people is None else f" for {shown(has[0].people)}"
@@ -232,8 +232,8 @@ def _check_one(where: Where, asked: KnownAccount, *groups: Sequence[KnownAccount
 
 
 def _remember(known: dict[object, list[KnownAccount]], known_by: Iterable[object], account: KnownAccount) -> None:
-    for each in known_by:
-        known[each] = _apart([*known.get(each, []), account])
+    for mark in known_by:
+        known[mark] = _apart([*known.get(mark, []), account])
 
 
 def _note(paying: TableAccount, others: Iterable[KnownAccount], reason: str | None) -> None:

@@ -136,8 +136,8 @@ class PickLargest(Mechanism):
                 f"the candidates are computed from more than {MOST_CELLS:,} cells",
                 fix="use fewer candidates or columns",
             )
-        for each in self.candidates:
-            if shape := known_of(each, schema).shape:
+        for candidate in self.candidates:
+            if shape := known_of(candidate, schema).shape:
                 raise ExpressionError(
                     f"a candidate has {' by '.join(map(str, shape))} cells, not one number", fix="total(x), largest(x)"
                 )
@@ -159,7 +159,7 @@ class PickLargest(Mechanism):
         return noise.permute_and_flip(np.array(scores, dtype=np.int64), epsilon / self._steps(schema))
 
     def _known(self, schema: Schema) -> tuple[Known, ...]:
-        return tuple(known_of(each, schema) for each in self.candidates)
+        return tuple(known_of(candidate, schema) for candidate in self.candidates)
 
     def _spread(self, schema: Schema) -> Fraction:
         """The spread D."""

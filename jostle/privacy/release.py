@@ -37,7 +37,7 @@ LEAST_STEPS = 2**16
 
 def _leaves(expressions: Iterable[Expression]) -> tuple[Tally, ...]:
     """The different tallies of all expressions, in order of appearance."""
-    return tuple(dict.fromkeys(tally for each in expressions for tally in tallies(each)))
+    return tuple(dict.fromkeys(tally for expression in expressions for tally in tallies(expression)))
 
 
 def stack_of(expressions: Iterable[Expression], schema: Schema) -> Stack:
@@ -54,7 +54,7 @@ def evaluated(expressions: tuple[Expression, ...], tally: NDArray[np.int64], sch
         end = start + layer.cells(schema)
         found[leaf] = Numbers(tally[start:end].reshape(layer.shape(schema)))
         start = end
-    return tuple(evaluate(each, found) for each in expressions)
+    return tuple(evaluate(expression, found) for expression in expressions)
 
 
 @frozen(eq=False, repr=False)

@@ -472,7 +472,7 @@ class Room:
 
     def charges(self) -> tuple[Charge, ...]:
         """All charges made here, as whoever asks counts."""
-        return tuple(each.times(self.unit) for each in self.ledger.charges)
+        return tuple(charge.times(self.unit) for charge in self.ledger.charges)
 
     def below(self, bound: int, count: int) -> NDArray[np.int64]:
         """Uniform whole numbers that have nothing to do with the rows."""

@@ -148,7 +148,7 @@ def fold_piece(encoded: Encoded | None, question: Fold) -> Fold | None:
 
 def merge_folds(parts: list[Fold | None]) -> Fold | None:
     """What a fold holds of several pieces."""
-    whole = [each for each in parts if each is not None]
+    whole = [part for part in parts if part is not None]
     return None if len(whole) < len(parts) else added_up(whole, type(whole[0]).merged)
 
 
@@ -160,10 +160,10 @@ def count_piece(encoded: Encoded | None, question: object) -> Census | None:  # 
 def count_all(parts: list[Census | None]) -> Census | None:
     """The census of several pieces."""
     total = Census()
-    for each in parts:
-        if each is None:
+    for part in parts:
+        if part is None:
             return None
-        total.add(each)
+        total.add(part)
     return total
 
 

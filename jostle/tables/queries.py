@@ -148,7 +148,7 @@ def columns_of(kernel: Kernel) -> tuple[str, ...] | None:
         case Sums() | NumberSum() | Moments() | Ranks():
             return (kernel.column, *getattr(kernel, "by", ()))
         case Stack(layers):
-            named = ((*each.columns, *(name for name, _ in each.where), each.weighted) for each in layers)
+            named = ((*layer.columns, *(name for name, _ in layer.where), layer.weighted) for layer in layers)
             return tuple(name for names in named for name in names if name is not None)
     return None
 

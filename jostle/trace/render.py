@@ -279,7 +279,7 @@ def _in_units(number: Fraction, record: Released) -> str:
 
 
 def _values(record: Released) -> str:
-    shown = ", ".join(_in_units(Fraction(each), record) for each in record.values[:MOST_SHOWN])
+    shown = ", ".join(_in_units(Fraction(value), record) for value in record.values[:MOST_SHOWN])
     if record.size <= min(MOST_SHOWN, len(record.values)):
         return shown or "nothing"
     return f"{shown}, ... ({record.size:,} numbers)"

@@ -77,7 +77,7 @@ class ScoresInstance(Instance):
         """The shares of the class that are found at even steps of the others, estimated and true."""
         found = self.read(curve)
         steps = np.arange(1, 20) / 20
-        return [found.true_positive_rate(each) for each in steps.tolist()], np.interp(steps, *self.truth).tolist()
+        return [found.true_positive_rate(step) for step in steps.tolist()], np.interp(steps, *self.truth).tolist()
 
     def loss(self, curve: Any, /) -> float:
         """The area between a curve and the true one."""
@@ -87,7 +87,8 @@ class ScoresInstance(Instance):
     def area_off(self, curve: Any, /) -> float:
         """How far the area under a curve is off."""
         x, y = self.truth
-        return abs(self.read(curve).auc - float((np.diff(x) * (y[1:] + y[:-1]) / 2).sum()))
+        area: float = self.read(curve).auc
+        return abs(area - float((np.diff(x) * (y[1:] + y[:-1]) / 2).sum()))
 
 
 def scored_table(scores: Floats, labels: NDArray[np.int64], column: Numeric, **facts: Any) -> Table:
