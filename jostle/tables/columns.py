@@ -238,7 +238,7 @@ class Coded(ABC):
         """How many there are."""
 
     @abstractmethod
-    def declared_levels(self) -> Iterable[tuple[int, ...]]:
+    def _declared_levels(self) -> Iterable[tuple[int, ...]]:
         """The group of each of them, coarser ones first."""
 
     @property
@@ -274,7 +274,7 @@ class Coded(ABC):
         """
         size = self.size
         wider = [
-            (*level, *range(max(level) + 1, max(level) + 1 + size - len(level))) for level in self.declared_levels()
+            (*level, *range(max(level) + 1, max(level) + 1 + size - len(level))) for level in self._declared_levels()
         ]
         alike = (0,) * size
         return (*(() if alike in wider else (alike,)), *wider)
@@ -328,7 +328,7 @@ class Categorical(Coded):
     def declared_count(self) -> int:
         return len(self.values)
 
-    def declared_levels(self) -> Iterable[tuple[int, ...]]:
+    def _declared_levels(self) -> Iterable[tuple[int, ...]]:
         """By the taxonomy."""
         return levels_of(self.taxonomy or self.values, self.values)
 
@@ -460,7 +460,7 @@ class Numeric(Coded):
     def declared_count(self) -> int:
         return self.bins
 
-    def declared_levels(self) -> Iterable[tuple[int, ...]]:
+    def _declared_levels(self) -> Iterable[tuple[int, ...]]:
         """Bins in 2 groups, 4, and so on."""
         counts = [2**level for level in range(self.bins.bit_length()) if 2**level < self.bins]
         return [tuple(code * count // self.bins for code in range(self.bins)) for count in (*counts, self.bins)]

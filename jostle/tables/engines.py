@@ -154,6 +154,12 @@ class MemorySource(TableSource):
     """Of columns of numbers, each row's step on the column's grain, where it is known."""
     whose: Whose | None = None
     """Whose the rows are, where the schema declares a person."""
+    whole: Block = field(init=False)
+    """All rows."""
+
+    @whole.default
+    def _whole(self) -> Block:
+        return Block(self.columns, self.length, self.multiplicity, self.bits, self.steps, self.whose)
 
     @classmethod
     def of_block(cls, schema: Schema, block: Block, identity: bytes) -> MemorySource:
@@ -176,11 +182,6 @@ class MemorySource(TableSource):
 
     def fold(self, fold: Folded) -> Folded:
         return fold.of(self.whole)
-
-    @property
-    def whole(self) -> Block:
-        """All rows."""
-        return Block(self.columns, self.length, self.multiplicity, self.bits, self.steps, self.whose)
 
     def bounded(self, key: bytes) -> MemorySource:
         return self.of_block(self.schema, bounded(self.whole, self.schema, key), self.identity)
