@@ -32,6 +32,8 @@ class RowSource(ABC):
     """Where a table's rows are, and how kernels are run there."""
 
     __slots__ = ()
+    stays_there: ClassVar[bool] = False
+    """Whether rows stay where they are, and are known by what says which they are: they may be others another day."""
 
     if TYPE_CHECKING:
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from attrs import frozen
@@ -97,18 +97,9 @@ class Fingerprint:
         return frozenset(_hash(mark, salt) for mark in marks)
 
 
-@runtime_checkable
-class StaysThere(Protocol):
-    """Rows that stay where they are, and are known by what says which they are: they may be others another day."""
-
-    @property
-    def stays_there(self) -> Literal[True]:
-        """They do."""
-
-
 def fingerprint(source: RowSource) -> Fingerprint:
     """The marks of a table, by one pass over its rows; of a query's, by what it asks, and where."""
-    if isinstance(source, StaysThere):
+    if source.stays_there:
         return Fingerprint(source.identity, None)
     totals = source.tally(RowHashes(), ())
     if isinstance(totals, SparseTally):

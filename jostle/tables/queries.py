@@ -19,22 +19,23 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from pathlib import Path
+from typing import cast
 
 import numpy as np
-from attrs import field, frozen
+from attrs import frozen
 
 from jostle.errors import TableError, described
 from jostle.progress import stage
 from jostle.tables.block import Block, Where
 from jostle.tables.databases import Database, QueryPlan, connect, file_of, is_database
 from jostle.tables.encode import Cells, Census, encode_block
-from jostle.tables.engines import Folded, Partial, TableSource, tally_blocks
+from jostle.tables.engines import Partial, tally_blocks
 from jostle.tables.frames import check_columns
 from jostle.tables.kernels import Counts, Kernel, Marks, SparseCounts, Sums
 from jostle.tables.number_kernels import Moments, NumberSum, Ranks
 from jostle.tables.pools import Stack
 from jostle.tables.schema import Schema
-from jostle.tables.sources import MOST_PARTS, SPILLED_BYTES, KeptSource, ReadSource
+from jostle.tables.sources import MOST_PARTS, SPILLED_BYTES, ReadSource
 
 EACH_OF_ONE = (
     "each_of_one=True (--each-of-one) is your word that each row of the result is made of one person's data alone, and "
@@ -91,23 +92,20 @@ class QueryReader:
 
 
 @frozen(eq=False, repr=False)
-class QuerySource(TableSource):
+class QuerySource(ReadSource):
     """A query's rows, counted where they are, or read anew for a tally that needs them."""
 
-    query: QueryReader
-    schema: Schema
-    rows: ReadSource = field()
-    stays_there: bool = True
+    stays_there = True
 
     @property
-    def identity(self) -> bytes:
-        """The query's."""
-        return self.query.identity
+    def query(self) -> QueryReader:
+        """What is asked."""
+        return cast("QueryReader", self.reader)
 
     def tally(self, kernel: Kernel, where: Where) -> Partial:
         kernel.cells(self.schema)
         needed = columns_of(kernel)
-        blocks = self.rows.blocks() if needed is None else self._blocks((*needed, *(name for name, _ in where)))
+        blocks = self.blocks() if needed is None else self._blocks((*needed, *(name for name, _ in where)))
         return tally_blocks(blocks, self.schema, kernel, where)
 
     def _blocks(self, needed: Iterable[str]) -> Iterator[Block]:
@@ -124,16 +122,6 @@ class QuerySource(TableSource):
             for (*cells, times), length in counted:
                 multiplicity = np.array(times, dtype=np.int64)
                 yield encode_block(dict(zip(names, cells, strict=True)), schema, length, multiplicity=multiplicity)
-
-    def fold(self, fold: Folded) -> Folded:
-        return self.rows.fold(fold)
-
-    def bounded(self, key: bytes) -> KeptSource:
-        return self.rows.bounded(key)
-
-    def census(self) -> Census:
-        """A census of the rows, by one pass over them."""
-        return self.rows.census()
 
 
 def columns_of(kernel: Kernel) -> tuple[str, ...] | None:
@@ -174,8 +162,7 @@ def open_query(url: str, text: object, schema: Schema, *, each_of_one: bool) -> 
     except BaseException:
         database.close()  # or it would hold its snapshot as long as somebody looks at the mistake
         raise
-    query = QueryReader(database, text, names)
-    return QuerySource(query, schema, ReadSource(query, schema))
+    return QuerySource(QueryReader(database, text, names), schema)
 
 
 def _check_plan(plan: QueryPlan, *, each_of_one: bool) -> None:
