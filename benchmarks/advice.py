@@ -19,11 +19,10 @@ from typing import Any
 
 import numpy as np
 from attrs import frozen
+from fitted_bands import left_out, lessons
 from roles import Listed, database_of, listed
 
 from jostle import advise, pretrained
-from jostle.advice.bands import left_out
-from jostle.advice.learning import lessons
 from jostle.choice.learning.rehearse import seed_of
 from jostle.choice.makers.shipped import ADVISED
 from jostle.corpora.databases import PublicDatabase

@@ -12,6 +12,7 @@ some of what was asked and on boxes of all sizes. `ship` writes jostle/learned/s
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import zlib
 from collections import defaultdict
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from attrs import asdict
 from numpy.typing import NDArray
 from roles import database_of, listed
 
@@ -27,7 +29,8 @@ import jostle
 from jostle.choice.makers.shipped import LINES, MAPS
 from jostle.corpora.databases import PublicGrid
 from jostle.corpora.parts import GridSpec
-from jostle.learned.grid_errors import TOLD, GridErrors, kept_errors, write_errors
+from jostle.learned.files import shortened
+from jostle.learned.grid_errors import PATH, TOLD, VERSION, GridErrors, kept_errors
 from jostle.options import get
 from jostle.options.ranges.asked_cells import Told, tells_all
 from jostle.tasks.ranges.estimate import Estimate, Workload
@@ -318,6 +321,13 @@ Each group of databases counts the same.
 Kinds are of queries: up to 1/300 of the grid, up to 1/20, more; below and above records · ε = 10,000.
 Widths and errors are medians, in units of 1/ε (of 2/ε where records are replaced): the noise on a single
 count has deviation 1.4."""
+
+
+def write_errors(errors: GridErrors) -> None:
+    """Write the file."""
+    facts = shortened({"version": VERSION, **asdict(errors)}, 6)
+    PATH.write_text(json.dumps(facts) + "\n", encoding="utf-8")
+    kept_errors.cache_clear()
 
 
 def main() -> int:

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from attrs import evolve
 from joblib import Parallel, delayed
-from roles import asked_of
+from roles import asked_of, question_roles, spread
 
 from jostle import pretrained
 from jostle.choice.learning.history import History, Runs
@@ -39,7 +39,7 @@ from jostle.options.base import Option
 from jostle.options.ranges.asked_cells import tells_all
 from jostle.privacy.opening import rehearse
 from jostle.tasks import RANGES
-from jostle.tasks.ranges.questions import RangeQuestion, question_roles, spread, workload_of
+from jostle.tasks.ranges.questions import RangeQuestion, workload_of
 
 EPSILONS = ("1/10", "1")
 LOG_RECORDS = (1.5, 7.0)

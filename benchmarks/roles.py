@@ -14,16 +14,21 @@ import argparse
 import csv
 import json
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from attrs import frozen
 
+from jostle import corpora
 from jostle.corpora.corpus import KEPT, Role
 from jostle.corpora.databases import PublicDatabase, PublicGrid, PublicTable, changed
 from jostle.corpora.folders import points_grid, public
 from jostle.tables.readers import header
+from jostle.tasks.ranges.questions import Sides
 
 KINDS = {"tables": "tabular", "lines": "lines", "maps": "points", "selectors": "tabular"}
 """The folders of databases that are measured on by role: tables, columns of numbers, pairs of them, tables again."""
@@ -113,6 +118,46 @@ def labels_of(table: Any) -> list[str]:
             values[name] = len(counts)
     names = sorted(values, key=lambda name: (values[name], name))
     return list(dict.fromkeys(names[place * (len(names) - 1) // (LABELS - 1)] for place in range(LABELS) if names))
+
+
+@frozen
+class QuestionRoles:
+    """Which questions makers learn from, and which they are judged by alone, as databases have roles."""
+
+    by_kind: Mapping[str, str]
+    by_sides: Mapping[str, str]
+    by_records: Mapping[str, str]
+
+    def kinds(self, role: str) -> tuple[str, ...]:
+        """The kinds of a role; to be judged by, there are all, those that were learned from as well."""
+        return tuple(kind for kind, of in self.by_kind.items() if role in {of, "judge"})
+
+    def sides(self, role: str, wanted: Sequence[float]) -> Sides:
+        """The sides of a role that are nearest to those wanted: powers of two, or others."""
+        if self.by_sides["powers of two"] == role:
+            return tuple(2 ** round(np.log2(side)) for side in wanted)
+        return tuple(side - (side > 2 and side & (side - 1) == 0) for side in map(round, wanted))
+
+    def records(self, role: str, log_wanted: float) -> int:
+        """The number of records of a role that is nearest to the one wanted: in every other half decade."""
+        half = int(np.floor(2 * log_wanted))
+        if self.by_records["even" if half % 2 == 0 else "odd"] != role:
+            log_wanted += 0.5 if half % 4 > 1 else -0.5
+        return max(1, round(10**log_wanted))
+
+
+def question_roles() -> QuestionRoles:
+    """The roles of what is asked of grids."""
+    facts = json.loads((Path(corpora.__file__).parent / "questions.json").read_text(encoding="utf-8"))["grid"]
+    return QuestionRoles(facts["kinds"], facts["sides"], facts["half decades of records"])
+
+
+def spread(count: int, dimensions: int, seed: int) -> Iterator[tuple[float, ...]]:
+    """Yield points that fill the unit cube evenly, however many are taken of them: Sobol's, scrambled by a seed."""
+    from scipy.stats import qmc  # noqa: PLC0415 - for training only
+
+    points = qmc.Sobol(dimensions, seed=seed).random_base2(max(0, (count - 1).bit_length()))
+    yield from map(tuple, points[:count].tolist())
 
 
 def main() -> int:

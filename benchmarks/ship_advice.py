@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import sys
 
-from jostle.advice.bands import write_expectations
-from jostle.advice.learning import expectations
+from fitted_bands import expectations, write_expectations
+
 from jostle.choice.makers.shipped import ADVISED
 
 

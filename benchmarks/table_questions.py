@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from joblib import Parallel, delayed
-from roles import labelled_of
+from roles import QuestionRoles, labelled_of, spread
 
 from jostle import corpora, pretrained
 from jostle.choice.learning.history import History
@@ -38,7 +38,6 @@ from jostle.corpora.parts import TableSpec
 from jostle.options import get
 from jostle.privacy.opening import rehearse
 from jostle.tasks import CLASSIFICATION
-from jostle.tasks.ranges.questions import QuestionRoles, spread
 
 ROLES = json.loads((Path(corpora.__file__).parent / "questions.json").read_text(encoding="utf-8"))["classification"]
 LEAST_ROWS, MOST_ROWS = 100, 60_000

@@ -66,32 +66,21 @@ __all__ = [
 ]
 
 _HOMES = {
-    "advise": "jostle.advice",
-    "advise_rows_per_person": "jostle.advice",
-    "pretrained": "jostle.api",
-    "free_facts": "jostle.api",
-    "private_roc_auc": "jostle.api",
-    "quickly": "jostle.api",
-    "option": "jostle.api",
-    "metafeature": "jostle.api",
-    "MkChoiceMaker": "jostle.api",
-    "Categorical": "jostle.tables",
-    "Chances": "jostle.tables",
-    "Dates": "jostle.tables",
-    "Identifier": "jostle.tables",
-    "Numeric": "jostle.tables",
-    "Probe": "jostle.privacy.probe",
-    "Schema": "jostle.tables",
-    "SparseFeatures": "jostle.tables",
-    "Table": "jostle.tables",
-    "Trace": "jostle.trace.page",
-    "choose": "jostle.sites",
-    "compare_models": "jostle.options.evaluation.comparing",
-    "connect": "jostle.owner.client",
-    "load": "jostle.lang.program",
-    "load_model": "jostle.options.models",
-    "protect": "jostle.privacy.opening",
-    "rehearse": "jostle.privacy.opening",
+    name: module
+    for module, names in {
+        "jostle.advice": "advise advise_rows_per_person",
+        "jostle.api": "pretrained free_facts private_roc_auc quickly option metafeature MkChoiceMaker",
+        "jostle.lang.program": "load",
+        "jostle.options.evaluation.comparing": "compare_models",
+        "jostle.options.models": "load_model",
+        "jostle.owner.client": "connect",
+        "jostle.privacy.opening": "protect rehearse",
+        "jostle.privacy.probe": "Probe",
+        "jostle.sites": "choose",
+        "jostle.tables": "Categorical Chances Dates Identifier Numeric Schema SparseFeatures Table",
+        "jostle.trace.page": "Trace",
+    }.items()
+    for name in names.split()
 }
 _MODULES = {
     "expressions": "jostle.expressions",

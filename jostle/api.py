@@ -56,12 +56,6 @@ def option(
     loss from metafeatures, where training begins. What it carries that was fitted to public databases names these,
     *fitted_on*: by digests, by names of databases or groups, or as databases. It is not rehearsed on them.
 
-    Args:
-        given: a class, or a function of a probe.
-        task: what a function answers, or its name.
-        predict: the programmer's own estimate of its loss.
-        fitted_on: what it was fitted to.
-
     Raises:
         OptionError: it is no Option, says no known task, is not told its budget, or its name is taken.
 
@@ -110,10 +104,6 @@ def pretrained(name: str, *, judged_by: str | None = None) -> ChoiceMaker:
     by, of the task's: of models "error", which is what it means where nobody says, "balanced-error", "log-loss" or
     "auc".
 
-    Args:
-        name: of the maker.
-        judged_by: one of the losses of its task, by name.
-
     Raises:
         ChoiceError: no maker of the name came with Jostle, or none for the loss.
     """
@@ -126,9 +116,6 @@ def pretrained(name: str, *, judged_by: str | None = None) -> ChoiceMaker:
 
 def free_facts(task: str | Task[Any]) -> tuple[Metafeature, ...]:
     """The metafeatures of a task that are public facts: looking at them costs nothing.
-
-    Args:
-        task: a task, or its name.
 
     Raises:
         OptionError: there is no such task.
@@ -146,12 +133,6 @@ def private_roc_auc(
 
     *scores* is a column of numbers that the schema declares with bounds, or a model, which is applied to the rows, or
     features that were selected and trained on at once. Of two classes *positive* is the second where nobody says.
-
-    Args:
-        db: the rows, with their labels.
-        scores: what orders them.
-        epsilon: what it costs, as it is written: 0.1, "1/3".
-        positive: the class that should have high scores.
 
     Raises:
         OptionError: there are no such scores, or no such class.

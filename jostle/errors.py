@@ -19,11 +19,6 @@ class JostleError(Exception):
     """A mistake or a refusal: what is wrong, the rule behind it, something to do about it.
 
     No message ever holds a value computed from private rows.
-
-    Args:
-        title: what is wrong.
-        why: the rule behind it.
-        fix: something to do about it.
     """
 
     def __init__(self, title: str, *, why: str | None = None, fix: str | None = None) -> None:

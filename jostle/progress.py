@@ -75,11 +75,7 @@ _told = _Told()
 
 @contextmanager
 def stage(title: str) -> Iterator[Stage]:
-    """A stage, which is told while it lasts.
-
-    Args:
-        title: what is done in it.
-    """
+    """A stage, which is told while it lasts."""
     made, stages = Stage(title), _told.stages
     if stages:
         parts = stages[-1].parts

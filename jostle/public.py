@@ -44,9 +44,6 @@ def example(task: str | Task[Any]) -> Instance:
 
     It has a `table`, the `questions` that are asked beside it, and the `loss` of an answer.
 
-    Args:
-        task: a task, or its name.
-
     Raises:
         OptionError: there is no such task.
     """
@@ -58,12 +55,6 @@ def example(task: str | Task[Any]) -> Instance:
 
 def error_of(option: Option, database: PublicDatabase, *, scale: int, epsilon: Any) -> float | None:
     """Mean error of an Option on a public database with so many rows or records; None where it refuses.
-
-    Args:
-        option: what is tried.
-        database: what it is tried on.
-        scale: how many rows or records.
-        epsilon: the budget of a run.
 
     Raises:
         OptionError: it is no Option.

@@ -35,11 +35,6 @@ RULES: tuple[Rule, ...] = get_args(Rule)
 def Node(schema: Schema, attribute: str, children: Mapping[str, Tree]) -> _Node:  # noqa: N802 - the word of the language
     """An inner node: the attribute it splits by, and a tree for each of the attribute's values.
 
-    Args:
-        schema: of the table.
-        attribute: what it splits by.
-        children: a tree for each value.
-
     Raises:
         SchemaError: there is no such column, or no schema is given.
         TreeError: there are no children.
@@ -51,9 +46,6 @@ def Node(schema: Schema, attribute: str, children: Mapping[str, Tree]) -> _Node:
 def prune(tree: Tree) -> Tree:
     """A tree without the branches that C4.5 expects to err no less than a leaf in their place would.
 
-    Args:
-        tree: as it was grown, with sizes at its leaves.
-
     Raises:
         TreeError: it is no tree.
     """
@@ -64,11 +56,7 @@ def prune(tree: Tree) -> Tree:
 def model(tree: Tree, schema: Schema, made_by: str, epsilon: Amount) -> TreeModel:
     """A tree as a model, which predicts.
 
-    Args:
-        tree: as it was grown.
-        schema: of the table.
-        made_by: a name for what grew it.
-        epsilon: what was spent on it.
+    *made_by* is a name for what grew it, and *epsilon* what was spent on it.
 
     Raises:
         AmountError: *epsilon* is no amount.
@@ -121,14 +109,6 @@ def best_split(
 
     *rule* is how splits are scored. *counted* is a noisy number of these rows, or of more, and what it cost: infoGain
     needs a bound on them, for how far a row can move its scores.
-
-    Args:
-        db: the rows.
-        attributes: the candidates.
-        epsilon: what it costs, as it is written: 0.1, "1/3".
-        rule: how splits are scored.
-        counted: a noisy number of rows, and what it cost.
-        site: its name in the trace.
 
     Raises:
         BudgetError: less is left than *epsilon*.

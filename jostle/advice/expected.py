@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from attrs import frozen
+from attrs import asdict, frozen
 
 from jostle.advice.bands import Expectations, OptionBands, Scale, from_scale, inputs_of, kept_expectations
 from jostle.choice.makers.shipped import ADVISED, SHIPPED
@@ -68,26 +68,15 @@ class Advice:
     @property
     def options(self) -> tuple[str, ...]:
         """The Options, the one of which least is expected to go wrong first."""
-        return tuple(dict.fromkeys(each.option for each in self.expected))
+        return tuple(dict.fromkeys(band.option for band in self.expected))
 
     def as_data(self) -> dict[str, Any]:
         """This as plain data."""
-        return {
-            "rows": self.rows,
-            "judge": self.judge,
-            "expected": [
-                {"option": e.option, "epsilon": show_amount(e.epsilon), "loss": e.loss, "low": e.low, "high": e.high}
-                for e in self.expected
-            ],
-            "wanted": self.wanted,
-            "needed": [{"option": each.option, "likely": each.likely, "safe": each.safe} for each in self.needed],
-            "warnings": list(self.warnings),
-            "notes": list(self.notes),
-        }
+        return asdict(self, value_serializer=_plain)
 
     def __str__(self) -> str:
         epsilons = tuple(dict.fromkeys(each.epsilon for each in self.expected))
-        cells = {(each.option, each.epsilon): _cell(each) for each in self.expected}
+        cells = {(band.option, band.epsilon): _cell(band) for band in self.expected}
         head = (f"{self.judge}, {self.rows:,} rows", *(f"ε = {show_amount(each)}" for each in epsilons))
         lines = [head, *((option, *(cells[option, epsilon] for epsilon in epsilons)) for option in self.options)]
         parts = [aligned(lines)]
@@ -103,9 +92,6 @@ class Advice:
     def plot(self, path: str | Path | None = None) -> Any:
         """A matplotlib figure of losses by budget, with the first Option's band; write it, if told where.
 
-        Args:
-            path: a file to write it into: .png, .svg.
-
         Raises:
             OptionError: matplotlib is not installed.
             ChoiceError: the file cannot be written.
@@ -113,7 +99,7 @@ class Advice:
         figure = new_figure(7, 4.5)
         axes = figure.add_subplot()
         for rank, option in enumerate(self.options):
-            of_option = sorted((each for each in self.expected if each.option == option), key=lambda each: each.epsilon)
+            of_option = sorted((band for band in self.expected if band.option == option), key=lambda each: each.epsilon)
             epsilons = [float(each.epsilon) for each in of_option]
             (line,) = axes.plot(epsilons, [each.loss for each in of_option], marker="o", label=option)
             if not rank:
@@ -300,7 +286,7 @@ def _asked(what: str | Option | None, schema: Schema) -> tuple[list[str], str, l
 
 def _task(what: object, schema: Schema) -> Task[Any] | None:
     """The task that Jostle came with makers for and that is meant: by one of its other names, or by what suits."""
-    tasks = tuple(dict.fromkeys(each.task for each in ADVISED.values()))
+    tasks = tuple(dict.fromkeys(option.task for option in ADVISED.values()))
     if what is None:
         return next((task for task in tasks if task.question.suits(schema)), tasks[-1])
     return next((task for task in tasks if isinstance(what, str) and what in task.also), None)
@@ -310,8 +296,8 @@ def _home(schema: Schema, task: Task[Any], wanted: str | None = None) -> str:
     """Name of the maker with whose task's Options it belongs."""
     if not task.question.suits(schema):
         raise ChoiceError(f"this schema is not one for what {task.question.does}", fix=task.question.suited)
-    if task not in {each.task for each in ADVISED.values()}:
-        told = dict.fromkeys(each.maker or name for name, each in ADVISED.items())
+    if task not in {option.task for option in ADVISED.values()}:
+        told = dict.fromkeys(option.maker or name for name, option in ADVISED.items())
         raise ChoiceError(
             f"nothing is said beforehand of what {task.question.does}",
             why="no rehearsal of it came with Jostle that its losses could be held against",
@@ -359,6 +345,10 @@ def whole_rows(rows: object) -> int:
     if isinstance(rows, bool) or not isinstance(rows, int | np.integer) or not 1 <= rows < 2**63:
         raise ChoiceError(f"rows is {shown(rows)}", why="it is about how many rows there are", fix="rows=10_000")
     return int(rows)
+
+
+def _plain(_of: Any, _field: Any, value: Any) -> Any:
+    return show_amount(value) if isinstance(value, Fraction) else value
 
 
 def _cell(expected: Expected) -> str:

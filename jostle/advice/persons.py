@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from attrs import frozen
+from attrs import asdict, frozen
 from numpy.typing import NDArray
 
 from jostle.advice.expected import EPSILONS, epsilon_budgets, whole_rows, write_figure
@@ -101,32 +101,23 @@ class PersonsAdvice:
                 for kept in self.curve
                 for epsilon, noise, error in zip(self.epsilons, kept.noise, kept.errors, strict=True)
             ],
-            "best": [
-                {
-                    "epsilon": show_amount(each.epsilon),
-                    "rows_per_person": each.rows_per_person,
-                    "low": each.low,
-                    "high": each.high,
-                    "error": each.error,
-                }
-                for each in self.best
-            ],
+            "best": [asdict(best_at) | {"epsilon": show_amount(best_at.epsilon)} for best_at in self.best],
             "notes": list(self.notes),
         }
 
     def __str__(self) -> str:
-        head = ("rows of a person", "left out", *(f"ε = {show_amount(each)}" for each in self.epsilons))
-        lines = [(f"{each.rows_per_person:,}", _rows(each.dropped), *map(_rows, each.errors)) for each in self.curve]
+        head = ("rows of a person", "left out", *(f"ε = {show_amount(epsilon)}" for epsilon in self.epsilons))
+        lines = [(f"{kept.rows_per_person:,}", _rows(kept.dropped), *map(_rows, kept.errors)) for kept in self.curve]
         asked = ("", "rows_per_person", "nearly as good", "error", "of all rows")
         best = [
             (
-                f"ε = {show_amount(each.epsilon)}",
-                f"{each.rows_per_person:,}",
-                f"{each.low:,} to {each.high:,}",
-                _rows(each.error),
-                f"{each.error / self.rows:.1%}",
+                f"ε = {show_amount(best_at.epsilon)}",
+                f"{best_at.rows_per_person:,}",
+                f"{best_at.low:,} to {best_at.high:,}",
+                _rows(best_at.error),
+                f"{best_at.error / self.rows:.1%}",
             )
-            for each in self.best
+            for best_at in self.best
         ]
         about = f"{self.guess}: {self.rows:,} rows of {self.persons:,.0f} persons, {self.cells:,} cells"
         return "\n".join([about, aligned([head, *lines]), aligned([asked, *best]), *self.notes])
@@ -137,16 +128,13 @@ class PersonsAdvice:
     def plot(self, path: str | Path | None = None) -> Any:
         """A matplotlib figure of the error by how many rows of a person are read; write it, if told where.
 
-        Args:
-            path: a file to write it into: .png, .svg.
-
         Raises:
             OptionError: matplotlib is not installed.
             ChoiceError: the file cannot be written.
         """
         figure = new_figure(7, 4.5)
         axes = figure.add_subplot()
-        most = [each.rows_per_person for each in self.curve]
+        most = [kept.rows_per_person for kept in self.curve]
         for place, best in enumerate(self.best):
             (line,) = axes.plot(
                 most, [each.errors[place] for each in self.curve], label=f"epsilon {show_amount(best.epsilon)}"
@@ -205,7 +193,7 @@ def advise_rows_per_person(
     changed = 2 if neighbours == "replace_one" else 1
     noises = [counted * _noise(float(budget) / (most * changed)) for budget in budgets]
     best = tuple(_best(budget, dropped + noise) for budget, noise in zip(budgets, noises, strict=True))
-    listed = _listed(len(dropped), max(each.high for each in best))
+    listed = _listed(len(dropped), max(best_at.high for best_at in best))
     return PersonsAdvice(
         guess=name,
         rows=records,

@@ -114,13 +114,7 @@ def row(
 ) -> Subject[Any]:
     """A mechanism as a subject: it has a sample and a distribution, or one of them, or is these two.
 
-    Args:
-        name: of the subject.
-        about: what it releases.
-        pairs: the inputs to try.
-        mechanism: what runs.
-        by_enumeration: whether its distribution is worked out by running its sample through all outcomes.
-        **further: facts of the subject.
+    *by_enumeration*, its distribution is worked out by running its sample through all outcomes.
     """
     if isinstance(mechanism, tuple):
         sample, exact = mechanism

@@ -22,7 +22,7 @@ from collections.abc import Hashable, Iterator
 from fractions import Fraction
 from typing import Any, Literal
 
-from attrs import frozen
+from attrs import asdict, frozen
 
 from jostle.audit.outputs import (
     Features,
@@ -82,19 +82,8 @@ class Bound:
 
     def as_data(self) -> dict[str, Any]:
         """Plain data, fit for JSON; an infinite bound is the word "infinite"."""
-        return {
-            "method": self.method,
-            "epsilon": "infinite" if math.isinf(self.epsilon) else self.epsilon,
-            "pair": self.pair,
-            "first": self.first,
-            "second": self.second,
-            "likelier": self.likelier,
-            "event": self.event,
-            "chances": list(self.chances),
-            "confidence": self.confidence,
-            "samples": self.samples,
-            "tried": self.tried,
-        }
+        epsilon = "infinite" if math.isinf(self.epsilon) else self.epsilon
+        return asdict(self) | {"epsilon": epsilon}
 
 
 @frozen(kw_only=True)

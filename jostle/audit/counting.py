@@ -79,7 +79,6 @@ class BoughtExpression(NumbersWithNoise):
     relation: Relation
 
     def parts(self, data: Vector, epsilon: Fraction) -> Iterator[Part]:
-        """Yield the exact numbers in units."""
         public = Schema({COUNTED: Categorical([str(cell) for cell in range(len(data))])}, neighbours=self.relation)
         mechanism = AddNoiseTo(self.expression)
         _, whole = mechanism.in_units(np.array(data, dtype=np.int64), public, epsilon)
@@ -99,7 +98,6 @@ class NoisyCounts(NumbersWithNoise):
     """What a record adds to its cell."""
 
     def parts(self, data: Vector, epsilon: Fraction) -> Iterator[Part]:
-        """Yield the counts."""
         yield [self.weight * count for count in data], self.sensitivity / epsilon
 
 
@@ -108,7 +106,6 @@ class ScaleEpsilon(NumbersWithNoise):
     """A count with noise of scale epsilon, so that it loses 1/epsilon."""
 
     def parts(self, data: Vector, epsilon: Fraction) -> Iterator[Part]:
-        """Yield the first cell."""
         yield data[:1], epsilon
 
 
@@ -125,7 +122,7 @@ class SameSeed:
         """The first count less the second: the noise is gone."""
         return output[0] - output[1]
 
-    def distribution(self, data: Vector, epsilon: Fraction) -> Distribution:  # noqa: ARG002 - whatever epsilon is
+    def distribution(self, data: Vector, epsilon: Fraction) -> Distribution:
         """The distribution of the difference."""
         return Distribution({data[0] - data[1]: 1.0})
 
@@ -208,7 +205,6 @@ class TwoLevelCell(NumbersWithNoise):
     second_share: Fraction
 
     def parts(self, data: Vector, epsilon: Fraction) -> Iterator[Part]:
-        """Yield the total, and the halves."""
         yield (sum(data),), 1 / (self.first_share * epsilon)
         yield data, 1 / (self.second_share * epsilon)
 
@@ -315,7 +311,6 @@ class AnotherCount(NumbersWithNoise):
     share: Fraction = Fraction(1, 2)
 
     def parts(self, data: Vector, epsilon: Fraction) -> Iterator[Part]:
-        """Yield the first cell twice."""
         yield data[:1], 1 / (self.share * epsilon)
         yield data[:1], 1 / epsilon
 
@@ -327,14 +322,13 @@ class ClusterSums(NumbersWithNoise):
     cut: int
 
     def parts(self, data: Vector, epsilon: Fraction) -> Iterator[Part]:
-        """Yield the sum."""
         yield (sum(count for count in data if count >= self.cut),), 1 / epsilon
 
 
 class _Unrounded(Descent):
     """A control: what rounding does to weights is left out of how far a row moves them."""
 
-    def moved(self, schema: Schema) -> int:  # noqa: ARG002 - under one relation
+    def moved(self, schema: Schema) -> int:
         """The most that a row moves the weights, had they not been rounded; at least 1."""
         keeps = 1 - self.length * self.penalty
         apart = sum(keeps**step for step in range(self.steps)) * self.length * Fraction(2, self.rows) * 2**self.bits
@@ -345,7 +339,6 @@ class _TrueMean(Descent):
     """A control: sums are divided by the number of rows, also where it is below the public one."""
 
     def divisor(self, count: int) -> Fraction:
-        """The number of rows."""
         return Fraction(max(1, count))
 
 
@@ -364,7 +357,6 @@ class LastStep(NumbersWithNoise):
     way: str = "as proved"
 
     def parts(self, data: Vector, epsilon: Fraction) -> Iterator[Part]:
-        """Yield the weight."""
         weight, scale = self._noised(data, epsilon)
         yield (weight,), scale
 

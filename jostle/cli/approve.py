@@ -66,8 +66,8 @@ def _show(office: Office, *, as_json: bool) -> None:
             ]
         )
         return
-    for each in waiting:
-        wait, share = each.wait, left[each.wait.number]
+    for request in waiting:
+        wait, share = request.wait, left[request.wait.number]
         headline(f"request {wait.number}: {wait.name} asks {wait.table}, epsilon {show_amount(wait.epsilon)}")
         echo_lines(readable_request(wait.request))
         share_left = "no share any more" if share is None else f"{show_amount(share.left)} is left of the share"
@@ -76,6 +76,6 @@ def _show(office: Office, *, as_json: bool) -> None:
         if served is not None and share is not None:
             whose = "their own promise" if office.assume_no_collusion else "the promise"
             promise = f", {show_amount(served.account(office.vault(share)).left)} of {whose}"
-        echo(f"{share_left}{promise}; since {each.moment}")
+        echo(f"{share_left}{promise}; since {request.moment}")
     if not waiting:
         echo("nothing waits")

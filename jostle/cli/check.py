@@ -58,10 +58,10 @@ def check(
 def _files(programs: list[Path]) -> Iterator[Path]:
     """Yield the programs that are named, and those in folders, each once."""
     seen: set[Path] = set()
-    for each in programs:
-        found = sorted(each.rglob(PROGRAMS)) if each.is_dir() else [each]
+    for program in programs:
+        found = sorted(program.rglob(PROGRAMS)) if program.is_dir() else [program]
         if not found:
-            raise JostleError(f"there is no program in {each}", fix="name a folder with .jst files in it")
+            raise JostleError(f"there is no program in {program}", fix="name a folder with .jst files in it")
         for file in found:
             if file not in seen:
                 seen.add(file)
@@ -99,5 +99,5 @@ def _say(checked: Checked, schema: Schema | None) -> None:
         echo(f"{source.name}: nothing to run; write a function: def answer(db):")
         return
     echo(f"{source.name}: no mistakes found")
-    for each in checked.pricing.prices(schema).values():
-        echo(f"  {each.text}")
+    for price in checked.pricing.prices(schema).values():
+        echo(f"  {price.text}")

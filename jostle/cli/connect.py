@@ -49,7 +49,7 @@ def connect(
                 "assume_no_collusion": bool(warned),
                 "neighbours": schema.neighbours,
                 "rows_per_person": schema.rows_per_person,
-                "columns": [dict(zip(("name", "kind", "cells", "note"), each, strict=True)) for each in columns],
+                "columns": [dict(zip(("name", "kind", "cells", "note"), column, strict=True)) for column in columns],
             }
         )
         return

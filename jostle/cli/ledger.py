@@ -31,16 +31,16 @@ def show(
         say_json(told[0] if len(told) == 1 else {"vaults": told})
         return
     for path, statements in held:
-        for each in statements:
-            say_account(path, each)
-            for promise in each.promises[1:]:
+        for statement in statements:
+            say_account(path, statement)
+            for promise in statement.promises[1:]:
                 headline(f"{promise.moment}: the promise is epsilon {show_amount(promise.epsilon)}: {promise.reason}")
-            names = {opened.number: opened.name for opened in each.tables}
+            names = {opened.number: opened.name for opened in statement.tables}
             table(
                 ("moment", "process", "table", "site", "epsilon"),
                 [
                     (line.moment, str(line.process), names[line.table], line.site, show_amount(line.epsilon))
-                    for line in each.reservations
+                    for line in statement.reservations
                 ],
             )
 
@@ -69,7 +69,7 @@ def account_data(statement: AccountStatement) -> dict[str, Any]:
         "spent": str(account.spent),
         "spent_about_rows": str(account.about_rows),
         "left": str(account.left),
-        "promises": [_promise_data(each) for each in statement.promises],
+        "promises": [_promise_data(promise) for promise in statement.promises],
         "tables": [
             {
                 "table": each.name,

@@ -29,7 +29,7 @@ def options(
         facts = [(each.name, each.task.name, each.version, each.paper, each.holds) for each in found]
         say_json([dict(zip(("name", "task", "version", "paper", "holds"), fact, strict=True)) for fact in facts])
         return
-    rows = [(each.name, each.task.name, _said(each)) for each in found]
+    rows = [(option.name, option.task.name, _said(option)) for option in found]
     headline("Options")
     table(("name", "task", "what it does"), rows)
 

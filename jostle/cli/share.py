@@ -57,15 +57,15 @@ def show(owner: Owner, json_: Json = False) -> None:
         headline(f"{name}: epsilon {promise} is promised {account.about}, {free} of it in no share{mode}")
         rows = [
             (
-                str(each.number),
-                each.holder,
-                show_amount(each.epsilon),
-                show_amount(each.spent),
-                show_amount(each.left),
-                "revoked" if each.revoked else "live",
+                str(share.number),
+                share.holder,
+                show_amount(share.epsilon),
+                show_amount(share.spent),
+                show_amount(share.left),
+                "revoked" if share.revoked else "live",
             )
-            for each in shares
-            if each.table == name
+            for share in shares
+            if share.table == name
         ]
         table(("share", "holder", "epsilon", "spent", "left", "state"), rows)
 
@@ -98,7 +98,7 @@ def _table_data(office: Office, name: str, shares: list[Share]) -> dict[str, Any
         "spent": str(account.spent),
         "free": str(office.free(name)),
         "assume_no_collusion": office.assume_no_collusion,
-        "shares": [_share_data(each) for each in shares if each.table == name],
+        "shares": [_share_data(share) for share in shares if share.table == name],
     }
 
 

@@ -66,15 +66,15 @@ def show(vault: File, json_: Json = False) -> None:
     if json_:
         say_json(_as_data(keeper))
         return
-    for each in keeper.statements():
-        say_account(vault, each)
-        for opened in each.tables:
+    for statement in keeper.statements():
+        say_account(vault, statement)
+        for opened in statement.tables:
             facts = opened.facts
             whose = "" if facts.person is None else f", by {facts.person}"
             headline(f"{opened.name}, {facts.about}{whose}: {', '.join(facts.columns)}")
         table(
             ("moment", "process", "promise", "reason"),
-            [(line.moment, str(line.process), show_amount(line.epsilon), line.reason) for line in each.promises],
+            [(line.moment, str(line.process), show_amount(line.epsilon), line.reason) for line in statement.promises],
         )
 
 
@@ -134,4 +134,4 @@ def _facts(schema: Path | None, neighbours: str | None, people: str | None) -> T
 
 
 def _as_data(keeper: FileVault) -> dict[str, Any]:
-    return {"vault": str(keeper.path), "accounts": [account_data(each) for each in keeper.statements()]}
+    return {"vault": str(keeper.path), "accounts": [account_data(statement) for statement in keeper.statements()]}

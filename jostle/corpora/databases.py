@@ -7,9 +7,10 @@ time.
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Collection, Iterable
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
+from math import prod
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -18,7 +19,7 @@ from attrs import Factory, evolve, field, frozen
 from numpy.typing import ArrayLike, NDArray
 
 from jostle.corpora.cells import RowMarks, grid_digest, plain_table, table_digest
-from jostle.corpora.parts import GridParts, GridSpec, Parts, Spec, TableParts, TableSpec, instance_key
+from jostle.corpora.parts import GridSpec, Spec, TableSpec, instance_key, possible_rows
 from jostle.errors import CorpusError, JostleError, PrivateDataError
 from jostle.tables.frames import frame_columns
 from jostle.tables.origins import check_public
@@ -27,6 +28,25 @@ KEPT = 8
 """Databases that are kept in memory after they were read."""
 WORKED_OUT = frozenset({"attributes", "digest", "length", "shape", "total"})
 """What is found out about a database once, and does not depend on its name or group."""
+
+
+Shape = tuple[int, ...]
+
+ROWS = (300, 1000, 3000, 10000)
+"""Numbers of rows that are learned from, where a table has them, beside all it has."""
+CUTS = 3
+"""How often a whole table is cut into rows to learn from and rows to score on, each time by another seed."""
+FEW_ROWS = (300, 2000)
+SMALL_ROWS = (300, 1000, 3000)
+SMALL_ATTRIBUTES, SMALL_BINS = 6, 4
+RECORDS = (1000, 10_000, 100_000, 1_000_000)
+"""Numbers of records that are drawn from a grid's shape: together with the budgets, all that matters of scale."""
+FEW_RECORDS = (1000, 30_000)
+SHAPES: Mapping[int, tuple[Shape, ...]] = {1: ((1024,), (4096,)), 2: ((64, 64), (128, 128))}
+"""Shapes that grids are coarsened to, where their sides allow it; others are taken as they are."""
+SMALL_SHAPES: Mapping[int, tuple[Shape, ...]] = {1: ((256,),), 2: ((32, 32),)}
+MOST_CELLS = 2**14
+"""Larger grids are not rehearsed on as they are: the slowest Options would take minutes."""
 
 
 class RowReader(Protocol):
@@ -81,7 +101,7 @@ def _cells(reader: CellReader) -> NDArray[np.int64]:
     return counts
 
 
-class PublicDatabase(Parts):
+class PublicDatabase(ABC):
     """A public database, by name."""
 
     spec: ClassVar[type[Spec]]
@@ -111,9 +131,34 @@ class PublicDatabase(Parts):
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}>"
 
+    @property
+    def axes(self) -> int | None:
+        """How many axes it has; None for what has none."""
+        return None
+
+    @abstractmethod
+    def usual(self) -> Iterator[Spec]:
+        """The parts that makers learn from."""
+
+    @abstractmethod
+    def few(self) -> Iterator[Spec]:
+        """Few parts, and small ones."""
+
+    @abstractmethod
+    def small(self, number: int) -> Spec:
+        """A part that a tree with a choice at every node can be grown on; *number* says which of several."""
+
+    @abstractmethod
+    def cut(self, number: int) -> Spec:
+        """All of it, cut or drawn in one of several ways where there are some."""
+
+    @abstractmethod
+    def sized(self, size: int) -> Spec:
+        """A part of so many rows or records."""
+
 
 @frozen(eq=False, repr=False, slots=False)  # without slots, what was worked out once travels with it
-class PublicTable(TableParts, PublicDatabase):
+class PublicTable(PublicDatabase):
     """A public table with a column of classes to predict.
 
     >>> import pyarrow as pa
@@ -157,7 +202,6 @@ class PublicTable(TableParts, PublicDatabase):
 
     @cached_property
     def digest(self) -> str:
-        """A hash of what the table says, the same on every machine and from every way to read it."""
         return table_digest(self.columns, self.label)
 
     @property
@@ -173,9 +217,31 @@ class PublicTable(TableParts, PublicDatabase):
     def __len__(self) -> int:
         return self.length
 
+    def usual(self) -> Iterator[TableSpec]:
+        """Rows as there may be in practice, and all of them in several cuts."""
+        for rows in possible_rows(self, ROWS):
+            yield from (TableSpec(rows=rows, seed=seed) for seed in range(CUTS if rows is None else 1))
+
+    def few(self) -> Iterator[TableSpec]:
+        """Few rows."""
+        return (TableSpec(rows=rows) for rows in possible_rows(self, FEW_ROWS) if rows is not None)
+
+    def small(self, number: int) -> TableSpec:
+        """Few rows and attributes, and numbers in few bins."""
+        sizes: Sequence[int | None] = [rows for rows in possible_rows(self, SMALL_ROWS) if rows is not None] or [None]
+        return TableSpec(rows=sizes[number % len(sizes)], attributes=SMALL_ATTRIBUTES, bins=SMALL_BINS, seed=1)
+
+    def cut(self, number: int) -> TableSpec:
+        """All rows, other ones held out each time."""
+        return TableSpec(seed=number)
+
+    def sized(self, size: int) -> TableSpec:
+        """So many rows."""
+        return TableSpec(rows=size)
+
 
 @frozen(eq=False, repr=False, slots=False)
-class PublicGrid(GridParts, PublicDatabase):
+class PublicGrid(PublicDatabase):
     """A public grid of counts, with any number of axes.
 
     >>> grid = PublicGrid.of("toy", [[1, 0], [2, 3]])
@@ -205,7 +271,6 @@ class PublicGrid(GridParts, PublicDatabase):
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
-        """The sides."""
         return self.counts.shape
 
     @cached_property
@@ -215,8 +280,38 @@ class PublicGrid(GridParts, PublicDatabase):
 
     @cached_property
     def digest(self) -> str:
-        """A hash of shape and counts, the same on every machine."""
         return grid_digest(self.counts)
+
+    @property
+    def axes(self) -> int:
+        """How many sides there are."""
+        return len(self.shape)
+
+    def usual(self) -> Iterator[GridSpec]:
+        """Records and cells as there may be in practice."""
+        shapes: list[Shape | None] = [*_fitting(self.shape, SHAPES)]
+        if not shapes and prod(self.shape) <= MOST_CELLS:
+            shapes = [None]
+        for shape in shapes:
+            yield from (GridSpec(records=records, shape=shape) for records in RECORDS)
+
+    def few(self) -> Iterator[GridSpec]:
+        """Few cells."""
+        shape = next(_fitting(self.shape, SMALL_SHAPES), None)
+        return (GridSpec(records=records, shape=shape) for records in FEW_RECORDS)
+
+    def small(self, number: int) -> GridSpec:
+        """Few cells."""
+        shape = next(_fitting(self.shape, SMALL_SHAPES), None)
+        return GridSpec(records=FEW_RECORDS[number % len(FEW_RECORDS)], shape=shape)
+
+    def cut(self, number: int) -> GridSpec:
+        """Its own records."""
+        return GridSpec()
+
+    def sized(self, size: int) -> GridSpec:
+        """So many records, on the fewest of the usual cells that it can be coarsened to."""
+        return GridSpec(records=size, shape=next(_fitting(self.shape, SHAPES), None))
 
 
 def changed(database: Any, **facts: Any) -> Any:
@@ -306,3 +401,9 @@ def default_jobs(databases: Iterable[PublicDatabase], axes: Collection[int] = ()
 def few_jobs(databases: Iterable[PublicDatabase]) -> Jobs:
     """Few instances of public databases, and small ones."""
     return [(database, spec) for database in databases for spec in database.few()]
+
+
+def _fitting(sides: Shape, shapes: Mapping[int, tuple[Shape, ...]]) -> Iterator[Shape]:
+    for shape in shapes.get(len(sides), ()):
+        if all(whole % side == 0 for whole, side in zip(sides, shape, strict=True)):
+            yield shape

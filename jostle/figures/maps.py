@@ -84,6 +84,6 @@ def map_figure(folder: Path | None, out: Path, trials: int | None) -> tuple[str,
     pictures = pictures_of(found.counts, EPSILON)
     title = f"{found.name}: {found.total:,} points, {SIDE} x {SIDE} cells, epsilon {EPSILON}"
     draw_maps(pictures, f"{title}; scaled error of 2,000 random ranges", out)
-    errors = ", ".join(f"{each.name} {each.error:.2g}" for each in pictures if each.error is not None)
+    errors = ", ".join(f"{picture.name} {picture.error:.2g}" for picture in pictures if picture.error is not None)
     said = f"{title}; scaled errors: {errors}"
     return (said,) if folder is not None else (said, "the map is made up; --data FILE.csv.gz draws one of points")

@@ -40,7 +40,7 @@ class Wanted:
 
 
 def _from_packages(name: str) -> PublicTable | None:
-    return next((each for each in packaged().tables if each.name == name), None)
+    return next((table for table in packaged().tables if table.name == name), None)
 
 
 def found_tables(wanted: tuple[Wanted, ...], folder: Path | None) -> tuple[dict[str, PublicTable], tuple[str, ...]]:

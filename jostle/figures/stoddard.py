@@ -117,7 +117,7 @@ def _by_option(option: PriROC, part: Fraction = Fraction(1), **facts: str) -> Cu
     def run(rows: ScoredRows, epsilon: Fraction, seed: int, runs: int) -> list[Curve]:
         db = rows.probe(seed, **facts)
         curves = (option(db, epsilon=part * epsilon) for _ in range(runs))
-        return [(each.false_positive_rates, each.true_positive_rates) for each in curves]
+        return [(curve.false_positive_rates, curve.true_positive_rates) for curve in curves]
 
     return run
 
@@ -137,7 +137,7 @@ def _plain_laplace(rows: ScoredRows, epsilon: Fraction, seed: int, runs: int) ->
             counts = exact + random.laplace(0, scale, len(cuts) + 1)
             rates.append(np.clip(counts[:-1] / max(counts[-1], 1.0), 0, 1))
         order = np.lexsort((rates[1], rates[0]))
-        x, y = (np.concatenate([[0], each[order], [1]]) for each in rates)
+        x, y = (np.concatenate([[0], rate[order], [1]]) for rate in rates)
         found.append((x, y))
     return found
 
@@ -189,7 +189,7 @@ PARTS = (
 
 def draw_errors(tables: Mapping[str, Errors], paper: Mapping[str, str], path: Path) -> None:
     """Draw errors over epsilon, a part for each table; the paper's own figures, of its texts, are dashed."""
-    at = [float(each) for each in EPSILONS]
+    at = [float(epsilon) for epsilon in EPSILONS]
     figure = new_figure(4.8 * len(tables), 5.2, layout="constrained")
     for axes, (name, errors) in zip(np.atleast_1d(figure.subplots(1, len(tables))), tables.items(), strict=True):
         for way, off in errors.items():

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from functools import cache
 
 import numpy as np
-from attrs import asdict, field, frozen
+from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import OptionError
 from jostle.files.kinds import FileKind
-from jostle.learned.files import shipped_folder, shortened
+from jostle.learned.files import shipped_folder
 from jostle.tasks.ranges.boxes import Boxes
 from jostle.tasks.ranges.intervals import ELSEWHERE, Asking, Calibrated, CalibratedBars, Kinds
 
@@ -70,10 +69,3 @@ class KeptBars:
                 fix=ELSEWHERE,
             )
         return CalibratedBars(self.option, known, errors.levels, errors.kinds, self.epsilon).half(asking, level)
-
-
-def write_errors(errors: GridErrors) -> None:
-    """Write the file."""
-    facts = shortened({"version": VERSION, **asdict(errors)}, 6)
-    PATH.write_text(json.dumps(facts) + "\n", encoding="utf-8")
-    kept_errors.cache_clear()

@@ -71,12 +71,7 @@ class Dependence(Score):
         return np.array(scores, dtype=np.int64)
 
     def sensitivity(self, schema: Schema) -> Fraction:
-        """How far a score moves."""
         return Fraction((2 if schema.neighbours == "add_remove" else 4) * GRID + 1)
-
-    def monotone(self, schema: Schema) -> bool:  # noqa: ARG002 - the same for every schema
-        """False: a row may raise one score and lower another."""
-        return False
 
 
 def _apart(counts: Integers) -> int:
@@ -148,12 +143,7 @@ class Discernibility(Score):
         return np.array(scores, dtype=np.int64)
 
     def sensitivity(self, schema: Schema) -> Fraction:
-        """Half of how far two scores move apart."""
         return Fraction(GRID + 1 if schema.neighbours == "add_remove" else 2 * GRID + 1)
-
-    def monotone(self, schema: Schema) -> bool:  # noqa: ARG002 - the same for every schema
-        """False: the scores need not move the same way, as there are more rows, and F is a share of them."""
-        return False
 
 
 def _alike(cells: NDArray[np.int64], counts: NDArray[np.int64], rows: int) -> int:
@@ -224,14 +214,9 @@ class SetDiscernibility(Score):
         return np.array(scores, dtype=np.int64)
 
     def sensitivity(self, schema: Schema) -> Fraction:
-        """Half of how far two scores move apart."""
         counts = [_columns(layer) for layer in self.layers]
         apart = (1 if schema.neighbours == "add_remove" else 2) + self.price * (max(counts) - min(counts))
         return GRID * apart + 1
-
-    def monotone(self, schema: Schema) -> bool:  # noqa: ARG002 - the same for every schema
-        """False: the scores need not move the same way."""
-        return False
 
 
 def _columns(layer: Layer) -> int:
@@ -298,18 +283,13 @@ class FeatureDiscernibility(Score):
         gained = np.zeros(count, dtype=kind)
         np.add.at(gained, keys // size, 2 * having * others)
         labels = whole_counts.sum(axis=0)
-        different = rows**2 - sum(int(each) ** 2 for each in labels)
+        different = rows**2 - sum(int(label) ** 2 for label in labels)
         alike = int((whole_counts.sum(axis=1) ** 2).sum() - (whole_counts**2).sum())
         pairs = (different - alike) + gained[self.candidates(schema)].astype(object)
-        return np.array([GRID * int(each) // rows for each in pairs], dtype=np.int64)
+        return np.array([GRID * int(pair) // rows for pair in pairs], dtype=np.int64)
 
     def sensitivity(self, schema: Schema) -> Fraction:
-        """Half of how far two scores move apart (see `Discernibility`)."""
         return Fraction(GRID + 1 if schema.neighbours == "add_remove" else 2 * GRID + 1)
-
-    def monotone(self, schema: Schema) -> bool:  # noqa: ARG002 - the same for every schema
-        """False: the scores need not move the same way."""
-        return False
 
 
 UNIT = 2**16
@@ -382,13 +362,8 @@ class GridQuality(Score):
         return quality
 
     def sensitivity(self, schema: Schema) -> Fraction:
-        """Half of how far two scores move apart."""
         span = SPAN * UNIT + SLACK
         return span / 2 if schema.neighbours == "add_remove" else span
-
-    def monotone(self, schema: Schema) -> bool:  # noqa: ARG002 - the same for every schema
-        """False: a row may raise one score and lower another."""
-        return False
 
 
 def lost(gaps: Integers, scale: Fraction) -> Integers:

@@ -16,7 +16,7 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import ProbeError, TableError
-from jostle.privacy.events import Event, Laplace
+from jostle.privacy.events import Laplace
 from jostle.privacy.fields import public_number
 from jostle.privacy.mechanisms import Mechanism
 from jostle.privacy.noise import Noise
@@ -88,6 +88,7 @@ class Descent(Mechanism):
     bounded likewise (`reached`), for whatever rows; `check` refuses parameters for which points could pass MOST_POINTS.
     """
 
+    events = Laplace
     columns: tuple[str, ...] = field(converter=names)
     numbers: tuple[Integers, ...] = field(converter=int64_arrays, validator=Sides(2, Within(-UNIT, UNIT)))
     """For each column, codes by numbers, in 1/UNIT."""
@@ -108,11 +109,11 @@ class Descent(Mechanism):
     bits: int = field(converter=whole, validator=Within(0, FINEST))
     """Weights are multiples of 2**-bits."""
 
-    def kernel(self, schema: Schema) -> Kernel:  # noqa: ARG002 - the same for every schema
+    def kernel(self, schema: Schema) -> Kernel:
         """The first tally, at weights of 0."""
         return self._slopes(np.zeros((self.features, len(self.classes)), dtype=np.int64))
 
-    def check(self, schema: Schema, epsilon: Fraction) -> None:  # noqa: ARG002 - whatever the schema
+    def check(self, schema: Schema, epsilon: Fraction) -> None:
         """Refuse rows that could be longer than 1, and weights that could get too large."""
         if not 0 < self.penalty <= 1:
             raise ProbeError(f"the penalty is {float(self.penalty):g}, but must be above 0 and at most 1")
@@ -121,10 +122,6 @@ class Descent(Mechanism):
             raise ProbeError("rows could be longer than 1", why="how far one moves the weights is proved up to there")
         if self.reached * UNIT > MOST_POINTS >> 1:
             raise ProbeError("weights could get too large for 63 bits", fix="a larger penalty, or fewer bits")
-
-    def event(self, epsilon: Fraction) -> Event:
-        """A Laplace event."""
-        return Laplace(epsilon)
 
     def scale(self, schema: Schema, epsilon: Fraction) -> Fraction:
         """How far a row moves all weights in sum, over epsilon."""
@@ -187,7 +184,7 @@ class Descent(Mechanism):
             return m / (WIDE - (WIDE - 1) * n / m)
         return n / STEEPER
 
-    def collect(self, tally: Callable[[Kernel], Partial], schema: Schema) -> Integers:  # noqa: ARG002 - as above
+    def collect(self, tally: Callable[[Kernel], Partial], schema: Schema) -> Integers:
         """The weights after the last step: features by classes, in multiples of 2**-bits."""
         weights = np.zeros((self.features, len(self.classes)), dtype=np.int64)
         keeps = 1 - self.length * self.penalty
@@ -201,13 +198,8 @@ class Descent(Mechanism):
         return weights
 
     def release(self, tally: Integers, schema: Schema, epsilon: Fraction, noise: Noise) -> Integers:
-        """The noisy weights."""
         drawn = noise.discrete_laplace(self.scale(schema, epsilon), tally.size)
         return drawn.reshape(tally.shape) + tally
-
-    def shown(self, answer: Integers) -> Integers:
-        """The noisy weights."""
-        return answer.ravel()
 
     def _slopes(self, weights: Integers) -> Slopes:
         """The question of a step: what the codes and marks stand for, at some weights."""

@@ -207,5 +207,5 @@ def times(event: Event, factor: int) -> Event:
     if isinstance(event, Selected):
         return evolve(event, candidate=times(event.candidate, factor))
     if isinstance(event, Refined):
-        return evolve(event, levels=tuple(each * factor for each in event.levels))
+        return evolve(event, levels=tuple(level * factor for level in event.levels))
     return evolve(event, epsilon=event.epsilon * factor)  # type: ignore[misc,attr-defined]  # all others have one

@@ -164,9 +164,9 @@ def look_at(measurements: Sequence[Measurement], kernel: Counts | Regions, schem
         return (None,) * len(kernel.groups if isinstance(kernel, Counts) else kernel.starts)
     parts = _one_by_one(kernel)
     found: list[list[Look]] = [[] for _ in parts]
-    for each in measurements:
+    for measurement in measurements:
         for place in reversed(range(len(parts))):
-            told = each.at(parts[place], schema)
+            told = measurement.at(parts[place], schema)
             if told is not None:
                 found[place].append(told)
                 break
@@ -194,7 +194,7 @@ def together(looks: Sequence[Look]) -> Look:
     first, *others = looks
     if not others:
         return first
-    weights = [1 / each.variance for each in looks]
+    weights = [1 / look.variance for look in looks]
     precision: Floats = np.sum(weights, axis=0)
     counts: Floats = np.sum([weight * each.counts for weight, each in zip(weights, looks, strict=True)], axis=0)
     return Look(counts / precision, 1 / precision)
@@ -281,12 +281,10 @@ class CountEvidence(Evidence):
 
     @property
     def value(self) -> float:
-        """The count."""
         return self.noisy
 
     @property
     def scale(self) -> float:
-        """Scale of the noise."""
         return float(self.noise)
 
     def own(self, miss: float) -> Ends:
@@ -295,7 +293,6 @@ class CountEvidence(Evidence):
         return max(0, self.noisy - far), max(0, self.noisy + far)
 
     def population(self, miss: float) -> Ends:
-        """What such a count is expected to be."""
         low, high = self.own(miss / 2)
         each = miss / 4 / self.among
         return count_from(low, each, upward=False), count_from(high, each, upward=True)
@@ -313,20 +310,17 @@ class SumEvidence(Evidence):
 
     @property
     def value(self) -> float:
-        """The sum."""
         return float(self.units * self.unit)
 
     @property
     def scale(self) -> float:
-        """Scale of the noise."""
         return float(self.noise * self.unit)
 
     def own(self, miss: float) -> Ends:
-        """The sum, as far as noise goes."""
         far = reach(self.noise, miss)
         return float((self.units - far) * self.unit), float((self.units + far) * self.unit)
 
-    def population(self, miss: float) -> Ends:  # noqa: ARG002 - refused, whatever it is
+    def population(self, miss: float) -> Ends:
         """Refuse."""
         raise ProbeError(
             "a population's sum is asked for",
@@ -359,11 +353,9 @@ class MeanEvidence(Evidence):
 
     @property
     def value(self) -> float:
-        """The mean; the middle, where noise is all there is."""
         return self._number(self._place)
 
     def own(self, miss: float) -> Ends:
-        """Numbers that could be the mean."""
         ((low, high),) = self._places(miss)
         return self._number(low), self._number(high)
 
@@ -374,7 +366,6 @@ class MeanEvidence(Evidence):
         return (start + low * width, start + high * width), ((start + most * width) - (start + least * width)) / 2
 
     def population(self, miss: float) -> Ends:
-        """Numbers that could be the mean of what rows were drawn from."""
         ((low, high),) = self._places(miss * FOR_NOISE)
         far = 0.0 if self.known else combined_reach([1, 1], float(self.noise), 2 * miss * FOR_ROWS)
         rows = max(0.0, (self.from_low + self.from_high - far) / self.most)
@@ -435,7 +426,6 @@ class WindowEvidence(Evidence):
 
     @property
     def value(self) -> float:
-        """The mean, or the sum."""
         far = reach(self.noise, FEW)
         cells = [*self.cells[:2], *(cell if cell > far else 0 for cell in self.cells[2:])]
         low, high = map(float, self.window)
@@ -445,7 +435,6 @@ class WindowEvidence(Evidence):
         return min(high, max(low, total / sum(cells))) if sum(cells) > 0 else (low + high) / 2
 
     def own(self, miss: float) -> Ends:
-        """What the mean, or the sum, could be."""
         least, most = map(float, self.bounds)
         low, high = map(float, self.window)
         lowest, highest = (low, high, least, high), (low, high, low, most)
@@ -458,7 +447,6 @@ class WindowEvidence(Evidence):
         return min(ends[0], self.value), max(ends[1], self.value)
 
     def population(self, miss: float) -> Ends:
-        """What the mean could be of what rows were drawn from."""
         if self.summed:
             return SumEvidence(0, Fraction(1), self.noise, self.cost).population(miss)
         least, most = map(float, self.bounds)
@@ -483,8 +471,39 @@ class WindowEvidence(Evidence):
         return end if not beyond(room) else here + way * bisected(beyond, 0.0, room)
 
 
+class SquareEvidence(Evidence):
+    """Of a variance: what is released tells the deviation, as a part of the width."""
+
+    width: Fraction
+    """From the least number to the greatest."""
+
+    @abstractmethod
+    def _deviations(self, miss: float) -> Ends:
+        """Least and greatest deviation, as far as noise goes; where numbers were rounded, as far as that goes too."""
+
+    def own(self, miss: float) -> Ends:
+        low, high = self._deviations(miss)
+        return self._square(low), self._square(high)
+
+    def _square(self, deviation: float) -> float:
+        return (deviation * float(self.width)) ** 2
+
+    def _drawn(self, low: float, high: float, rows: float, miss: float) -> Ends:
+        """The variance of what so many rows of these deviations were drawn from.
+
+        With m the population's mean, it is that of (u - m)**2, of which the rows have the mean V + (mean - m)**2. That
+        lies between V and V + d**2, with d how far the sample's mean can be from m, and is a mean of bounded numbers.
+        """
+        each = miss * (1 - FOR_NOISE - FOR_ROWS) / 4
+        square = min(1.0, math.log(1 / each) / (2 * max(rows, 1e-9)))
+        return (
+            self._square(math.sqrt(mean_from(low * low, rows, each, upward=False))),
+            self._square(math.sqrt(min(0.25, mean_from(min(1.0, high * high + square), rows, each, upward=True)))),
+        )
+
+
 @frozen
-class VarianceEvidence(Evidence):
+class VarianceEvidence(SquareEvidence):
     """Three sums of products, noised, of which number, mean and variance are made (see `Moments`).
 
     With C0, C1, C2 and their sum N, the variance is (C0 C2 - C1**2 / 4) / N**2 of the squared width.
@@ -507,29 +526,11 @@ class VarianceEvidence(Evidence):
         share = _variance(*map(float, self.cells)) if sum(self.cells) > 0 else 1 / 12
         return min(0.25, max(0.0, share)) * float(self.width) ** 2
 
-    def own(self, miss: float) -> Ends:
-        """All variances of cells that could be."""
-        low, high = self._deviations(miss)
-        return self._square(low), self._square(high)
-
     def population(self, miss: float) -> Ends:
-        """Variance of what rows were drawn from.
-
-        With m the population's mean, it is that of (u - m)**2, of which the rows have the mean V + (mean - m)**2. That
-        lies between V and V + d**2, with d how far the sample's mean can be from m, and is a mean of bounded numbers.
-        """
         low, high = self._deviations(miss * FOR_NOISE)
         far = combined_reach([1, 1, 1], float(self.noise), 2 * miss * FOR_ROWS)
         rows = max(0.0, (sum(self.cells) - far) / self.most)
-        each = miss * (1 - FOR_NOISE - FOR_ROWS) / 4
-        square = min(1.0, math.log(1 / each) / (2 * max(rows, 1e-9)))
-        return (
-            self._square(math.sqrt(mean_from(low * low, rows, each, upward=False))),
-            self._square(math.sqrt(min(0.25, mean_from(min(1.0, high * high + square), rows, each, upward=True)))),
-        )
-
-    def _square(self, deviation: float) -> float:
-        return (deviation * float(self.width)) ** 2
+        return self._drawn(low, high, rows, miss)
 
     def _deviations(self, miss: float) -> Ends:
         far = reach(self.noise, miss / 3)
@@ -539,7 +540,7 @@ class VarianceEvidence(Evidence):
 
 
 @frozen
-class SpreadEvidence(Evidence):
+class SpreadEvidence(SquareEvidence):
     """A variance, noised, of a public number of rows: in squares of steps, times that number, rounded down."""
 
     noisy: int
@@ -556,32 +557,13 @@ class SpreadEvidence(Evidence):
 
     @property
     def value(self) -> float:
-        """The variance."""
-        return self._of(self.noisy)
-
-    def own(self, miss: float) -> Ends:
-        """The variance, as far as noise goes; where numbers were rounded, as far as that goes too."""
-        low, high = self._deviations(miss)
-        return self._square(low), self._square(high)
+        return self._share(self.noisy) * float(self.width) ** 2
 
     def population(self, miss: float) -> Ends:
-        """Variance of what rows were drawn from (see `VarianceEvidence`)."""
-        low, high = self._deviations(miss * (FOR_NOISE + FOR_ROWS))
-        each = miss * (1 - FOR_NOISE - FOR_ROWS) / 4
-        square = min(1.0, math.log(1 / each) / (2 * self.rows))
-        return (
-            self._square(math.sqrt(mean_from(low * low, self.rows, each, upward=False))),
-            self._square(math.sqrt(min(0.25, mean_from(min(1.0, high * high + square), self.rows, each, upward=True)))),
-        )
+        return self._drawn(*self._deviations(miss * (FOR_NOISE + FOR_ROWS)), self.rows, miss)
 
     def _share(self, noisy: float) -> float:
         return min(0.25, max(0.0, noisy / (self.rows * self.most**2)))
-
-    def _of(self, noisy: float) -> float:
-        return self._share(noisy) * float(self.width) ** 2
-
-    def _square(self, deviation: float) -> float:
-        return (deviation * float(self.width)) ** 2
 
     def _deviations(self, miss: float) -> Ends:
         far = reach(self.noise, miss)
@@ -638,16 +620,13 @@ class QuantileEvidence(Evidence):
 
     @property
     def value(self) -> float:
-        """The number that was picked."""
         return float(self.picked)
 
     def own(self, miss: float) -> Ends:
-        """Numbers that could be the quantile."""
         share = float(self.share)
         return self._ends(share, share, miss)
 
     def population(self, miss: float) -> Ends:
-        """Numbers that could be the quantile of what rows were drawn from."""
         far = combined_reach([1] * len(self.counts), float(self.noise), 2 * miss * FOR_ROWS)
         rows = max(0.0, sum(self.counts) - far)
         each = miss * (1 - FOR_NOISE - FOR_ROWS) / 2

@@ -60,14 +60,12 @@ FINEST_DEVIATION = 32
 class Total(OfOne):
     """The sum of all cells: its change is the sum of v."""
 
-    def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - the same for every schema
-        """The bounds on the sum."""
+    def known(self, schema: Schema, *parts: Known) -> Known:
         (x,) = parts
         bounds = (x.cells * x.least, x.cells * x.most)
         return known((), x.denominator, bounds, x.mass, lambda v: Change.single(v.total_low, v.total_high), x)
 
     def value(self, *parts: Numbers) -> Numbers:
-        """The sum."""
         return parts[0].summed()
 
 
@@ -75,8 +73,7 @@ class Total(OfOne):
 class Mean(OfSeveral):
     """The mean of all cells of all parts: its change is the sum of all v, over the public number of cells."""
 
-    def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - the same for every schema
-        """The bounds on the sum, over the number of cells."""
+    def known(self, schema: Schema, *parts: Known) -> Known:
         cells = sum(x.cells for x in parts)
         mass = sum((x.mass for x in parts), ZERO) / cells
         bounds = (min(x.least for x in parts), max(x.most for x in parts))
@@ -89,8 +86,7 @@ class Mean(OfSeveral):
         return known((), math.lcm(*(x.denominator for x in parts)) * cells, bounds, mass, rule, *parts)
 
     def value(self, *parts: Numbers) -> Numbers:
-        """The mean."""
-        total = joined(each.summed() for each in parts).summed()
+        total = joined(part.summed() for part in parts).summed()
         return Numbers(total.array, total.denominator * sum(each.array.size for each in parts))
 
 
@@ -104,8 +100,7 @@ class Extreme(OfSeveral):
 
     how: Best = field(default="max", converter=word, validator=OneOf(get_args(Best)))
 
-    def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - the same for every schema
-        """The least and greatest change of a cell."""
+    def known(self, schema: Schema, *parts: Known) -> Known:
         bounds = (min(x.least for x in parts), max(x.most for x in parts))
 
         def rule(*changes: Change) -> Change:
@@ -115,8 +110,7 @@ class Extreme(OfSeveral):
         return known((), denominator, bounds, max(x.mass for x in parts), rule, *parts)
 
     def value(self, *parts: Numbers) -> Numbers:
-        """The largest or smallest."""
-        found = joined(each.largest() if self.how == "max" else each.smallest() for each in parts)
+        found = joined(part.largest() if self.how == "max" else part.smallest() for part in parts)
         return found.largest() if self.how == "max" else found.smallest()
 
 
@@ -135,8 +129,7 @@ class Along(OfOne):
     how: How = field(converter=word, validator=OneOf(get_args(How)))
     axis: int = field(converter=whole, validator=ANY_WHOLE)
 
-    def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - the same for every schema
-        """The bounds on the lines' numbers."""
+    def known(self, schema: Schema, *parts: Known) -> Known:
         (x,) = parts
         if not 0 <= self.axis < len(x.shape):
             raise ExpressionError(
@@ -156,7 +149,6 @@ class Along(OfOne):
         return known(shape, x.denominator, (x.least, x.most), x.mass, best, x)
 
     def value(self, *parts: Numbers) -> Numbers:
-        """The lines' numbers."""
         (x,) = parts
         if self.how == "sum":
             return x.summed(self.axis)
@@ -178,7 +170,7 @@ class CellSums(OfOne):
     shape: tuple[int, ...] = field(converter=wholes, validator=Within(1, MOST_NODES**2))
     """How long each side of the sums is."""
 
-    def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - the same for every schema
+    def known(self, schema: Schema, *parts: Known) -> Known:
         """The bounds on the sums."""
         (x,) = parts
         count = math.prod(self.shape)
@@ -210,8 +202,7 @@ class Above(OfOne):
 
     threshold: Fraction = field(default=ZERO, converter=public_number)
 
-    def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - the same for every schema
-        """How many cells can change."""
+    def known(self, schema: Schema, *parts: Known) -> Known:
         (x,) = parts
         cells = Fraction(x.cells)
 
@@ -221,7 +212,6 @@ class Above(OfOne):
         return known((), 1, (ZERO, cells), cells, rule, x)
 
     def value(self, *parts: Numbers) -> Numbers:
-        """Number of them."""
         return Numbers(np.array(parts[0].above(self.threshold), dtype=np.int64))
 
 
@@ -238,8 +228,7 @@ class FarFromFlat(OfOne):
     A row that enters a histogram: P = 1, N = 0, 2(1 - 1/k). One that is swapped: P = N = 1, which gives 2.
     """
 
-    def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - the same for every schema
-        """The bound either way."""
+    def known(self, schema: Schema, *parts: Known) -> Known:
         (x,) = parts
         cells = x.cells
 
@@ -277,8 +266,7 @@ class Deviation(OfOne):
 
     bits: int = field(default=DEVIATION_BITS, converter=whole, validator=Within(0, FINEST_DEVIATION))
 
-    def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - the same for every schema
-        """The bound either way, rounded up to whole units."""
+    def known(self, schema: Schema, *parts: Known) -> Known:
         (x,) = parts
         cells, unit = x.cells, Fraction(1, 1 << self.bits)
 
@@ -289,7 +277,6 @@ class Deviation(OfOne):
         return known((), 1 << self.bits, (ZERO, x.mass), x.mass, rule, x)
 
     def value(self, *parts: Numbers) -> Numbers:
-        """The deviation."""
         (x,) = parts
         units = math.isqrt((x.spread() << 2 * self.bits) // (x.array.size * x.denominator) ** 2)
         return Numbers(np.array(units, dtype=object), 1 << self.bits)
@@ -343,9 +330,6 @@ def persons() -> Expression:
 def cells(*columns: str) -> Expression:
     """The number of rows for each combination of the columns' codes, one axis per column.
 
-    Args:
-        *columns: names of columns.
-
     Raises:
         TableError: something is not the name of a column.
     """
@@ -356,12 +340,6 @@ def sums(column: str, weights: Iterable[int], most: int, by: str | Iterable[str]
     """The sum of a public whole number per code of a column, for each combination of the codes in *by*.
 
     A row adds at most *most*, either way; what exceeds it is cut off.
-
-    Args:
-        column: a column of the schema.
-        weights: a whole number for each code.
-        most: the most that a row adds.
-        by: columns whose codes are told apart.
 
     Raises:
         ExpressionError: *most* or a weight is no whole number.
@@ -387,9 +365,6 @@ def _whole(weight: object) -> int:
 def total(of: Expression) -> Expression:
     """The sum of all cells.
 
-    Args:
-        of: numbers of cells.
-
     Raises:
         ExpressionError: it is no private expression.
     """
@@ -398,10 +373,6 @@ def total(of: Expression) -> Expression:
 
 def largest(of: Expressions, *more: Expression) -> Expression:
     """The largest of all cells of all that is given.
-
-    Args:
-        of: numbers of cells, or a list of such.
-        *more: further ones.
 
     Raises:
         ExpressionError: there are none, or something is no private expression.
@@ -412,10 +383,6 @@ def largest(of: Expressions, *more: Expression) -> Expression:
 def smallest(of: Expressions, *more: Expression) -> Expression:
     """The smallest of all cells of all that is given.
 
-    Args:
-        of: numbers of cells, or a list of such.
-        *more: further ones.
-
     Raises:
         ExpressionError: there are none, or something is no private expression.
     """
@@ -424,10 +391,6 @@ def smallest(of: Expressions, *more: Expression) -> Expression:
 
 def mean_of_cells(of: Expressions, *more: Expression) -> Expression:
     """The mean of all cells of all that is given.
-
-    Args:
-        of: numbers of cells, or a list of such.
-        *more: further ones.
 
     Raises:
         ExpressionError: there are none, or something is no private expression.
@@ -445,10 +408,6 @@ def _listed(of: Expressions, more: tuple[Expression, ...]) -> tuple[Expression, 
 def occupied(of: Expression, above: Amount = 0) -> Expression:
     """How many cells are above a public threshold: with 0, how many are occupied.
 
-    Args:
-        of: numbers of cells.
-        above: the threshold.
-
     Raises:
         ExpressionError: it is no private expression.
         AmountError: the threshold is no number.
@@ -458,11 +417,6 @@ def occupied(of: Expression, above: Amount = 0) -> Expression:
 
 def along(of: Expression, how: Literal["sum", "max", "min"], axis: int) -> Expression:
     """The sum, largest or smallest along an axis, which goes away.
-
-    Args:
-        of: numbers of cells.
-        how: what is made of those along the axis.
-        axis: from 0.
 
     Raises:
         ExpressionError: it is no private expression.
@@ -474,10 +428,6 @@ def along(of: Expression, how: Literal["sum", "max", "min"], axis: int) -> Expre
 def one_rule(attribute: str, label: str) -> Expression:
     """How many rows the best rule from one attribute to the label gets right.
 
-    Args:
-        attribute: the column that the rule goes by.
-        label: the column that it predicts.
-
     Raises:
         TableError: something is not the name of a column.
     """
@@ -487,9 +437,6 @@ def one_rule(attribute: str, label: str) -> Expression:
 def far_from_flat(of: Expression) -> Expression:
     """The L1 distance from flat: the sum of how far each cell is from the mean of all.
 
-    Args:
-        of: numbers of cells.
-
     Raises:
         ExpressionError: it is no private expression.
     """
@@ -498,9 +445,6 @@ def far_from_flat(of: Expression) -> Expression:
 
 def deviation(of: Expression) -> Expression:
     """The population standard deviation of the cells, rounded down to a multiple of 2**-20.
-
-    Args:
-        of: numbers of cells.
 
     Raises:
         ExpressionError: it is no private expression.

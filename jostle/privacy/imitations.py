@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 
 from jostle.errors import PrivateDataError, ProbeError
 from jostle.privacy.events import Allotment, Event
-from jostle.privacy.feature_scores import FeatureScore
 from jostle.privacy.fields import TYPES
 from jostle.privacy.noise import Noise
 from jostle.privacy.picks import MOST_PLACES, MOST_THRESHOLD, FeatureTest
 from jostle.tables.closed import Closed
-from jostle.tables.fields import Component, Within, whole
+from jostle.tables.fields import Within, whole
 from jostle.tables.schema import Schema
 
 Integers = NDArray[np.int64]
@@ -49,7 +48,6 @@ class CompareWithNoisyThreshold(Imitation):
     certainty: no epsilon bounds what that loses.
     """
 
-    score: FeatureScore = field(validator=Component((FeatureScore,)))
     threshold: int = field(converter=whole, validator=Within(-MOST_THRESHOLD, MOST_THRESHOLD))
     """In the score's units."""
     place: int = field(default=0, converter=whole, validator=Within(0, MOST_PLACES))

@@ -130,7 +130,7 @@ class Ledger:
         It is added up anew each time, and not kept as a sum: an interrupt, or two who settle at once, could leave a sum
         below what is held, or below 0, and more could then be spent than was promised.
         """
-        return sum((each.rest for each in self._reserved), NOTHING)
+        return sum((reservation.rest for reservation in self._reserved), NOTHING)
 
     @property
     def charges(self) -> tuple[Charge, ...]:

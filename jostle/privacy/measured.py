@@ -7,7 +7,7 @@ number, since what noise it has is another.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from math import floor, isfinite, log10
@@ -70,7 +70,7 @@ class Measured(ABC):
         With *population*, of a population that the rows were drawn from, one by one.
         """
 
-    def refine(self, *, epsilon: Amount, site: str | None = None) -> Self:  # noqa: ARG002 - refused, whatever they are
+    def refine(self, *, epsilon: Amount, site: str | None = None) -> Self:
         """The same answer with less noise, at a larger epsilon, of which only the difference is charged.
 
         Of counts and histograms, in the process and by the probe that asked for them.
@@ -81,6 +81,14 @@ class Measured(ABC):
             fix="db.count(epsilon).refine(epsilon=...), or db.histogram(...).refine(epsilon=...)",
         )
 
+    def __repr__(self) -> str:
+        return self.said
+
+    def _repr_html_(self) -> str:
+        from jostle.markup import words  # noqa: PLC0415 - for notebooks alone
+
+        return words(self.said)
+
 
 class _Single(Measured):
     """A number with the evidence for it."""
@@ -89,31 +97,19 @@ class _Single(Measured):
 
     @property
     def scale(self) -> float:
-        """How far noise usually takes the value."""
         return self.evidence.scale
 
     @property
     def cost(self) -> Fraction:
-        """Epsilon that was spent."""
         return self.evidence.cost
 
     def interval(self, level: float = LEVEL, *, population: bool = False) -> Any:
-        """Least and greatest value that the statistic could have, at a level of confidence."""
         miss = _miss(level)
         return self.evidence.population(miss) if population else self.evidence.own(miss)
 
     @property
     def said(self) -> str:
-        """It in words: how far it may be off, and how surely."""
         return f"{_give_or_take(self.value, *self.evidence.own_and_scale(1 - LEVEL))} ({LEVEL:.0%})"
-
-    def __repr__(self) -> str:
-        return self.said
-
-    def _repr_html_(self) -> str:
-        from jostle.markup import words  # noqa: PLC0415 - for notebooks alone
-
-        return words(self.said)
 
 
 class MeasuredCount(int, _Single):
@@ -136,17 +132,15 @@ class MeasuredCount(int, _Single):
         return super().said if each == 1 else f"{super().said}, of at most {each:,} a person"
 
     def refine(self, *, epsilon: Amount, site: str | None = None) -> MeasuredCount:
-        """The same count with less noise, at a larger epsilon, of which only the difference is charged."""
         return super().refine(epsilon=epsilon) if self._refined is None else self._refined(epsilon, site)
 
-    __repr__ = _Single.__repr__
+    __repr__ = Measured.__repr__
 
     def __str__(self) -> str:
         return str(int(self))
 
     @property
     def value(self) -> int:
-        """The count by itself."""
         return int(self)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -162,11 +156,10 @@ class MeasuredNumber(float, _Single):
         made.evidence = evidence
         return made
 
-    __repr__ = _Single.__repr__
+    __repr__ = Measured.__repr__
 
     @property
     def value(self) -> float:
-        """The number by itself."""
         return float(self)
 
     def __str__(self) -> str:
@@ -222,17 +215,14 @@ class MeasuredCells(np.ndarray[Any, np.dtype[np.int64]], Measured):
 
     @property
     def value(self) -> NDArray[np.int64]:
-        """The counts by themselves."""
         return np.asarray(self).view(np.ndarray)
 
     @property
     def scale(self) -> float:
-        """Scale of the noise on each count."""
         return float(self.noise)
 
     @property
     def cost(self) -> Fraction:
-        """Epsilon that was spent on all of them."""
         self._check_whole()
         return self._cost
 
@@ -249,7 +239,6 @@ class MeasuredCells(np.ndarray[Any, np.dtype[np.int64]], Measured):
         return found[:, 0].reshape(self.shape), found[:, 1].reshape(self.shape)
 
     def refine(self, *, epsilon: Amount, site: str | None = None) -> MeasuredCells:
-        """The same counts with less noise, at a larger epsilon, of which only the difference is charged."""
         self._check_whole()
         return super().refine(epsilon=epsilon) if self._refined is None else self._refined(epsilon, site)
 
@@ -308,15 +297,11 @@ class MeasuredCells(np.ndarray[Any, np.dtype[np.int64]], Measured):
 
     @property
     def said(self) -> str:
-        """How far each count may be off, in words."""
         far = reach(self.noise, 1 - LEVEL)
         return f"each count ± {far:,.0f} ({LEVEL:.0%}); epsilon {show_amount(self.cost)}"
 
     def to_frame(self, library: Frames = "pyarrow") -> Any:
         """A row for each combination of the columns' values, with its count and the ends of its interval.
-
-        Args:
-            library: "pyarrow", "pandas" or "polars".
 
         Raises:
             ProbeError: it is a part of an answer, or the library is not installed.
@@ -338,7 +323,6 @@ class MeasuredNumbers(tuple[MeasuredNumber, ...], Measured):
 
     @property
     def value(self) -> tuple[float, ...]:
-        """The numbers by themselves."""
         return tuple(number.value for number in self)
 
     @property
@@ -348,7 +332,6 @@ class MeasuredNumbers(tuple[MeasuredNumber, ...], Measured):
 
     @property
     def cost(self) -> Fraction:
-        """Epsilon that was spent on all of them."""
         return self[0].cost
 
     def interval(self, level: float = LEVEL, *, population: bool = False) -> tuple[tuple[float, float], ...]:
@@ -357,33 +340,20 @@ class MeasuredNumbers(tuple[MeasuredNumber, ...], Measured):
 
     @property
     def said(self) -> str:
-        """They in words: how far each may be off, and how surely."""
         return ", ".join(number.said for number in self)
 
     def __str__(self) -> str:
         return ", ".join(map(str, self))
 
-    def __repr__(self) -> str:
-        return self.said
-
-    def _repr_html_(self) -> str:
-        from jostle.markup import words  # noqa: PLC0415 - for notebooks alone
-
-        return words(self.said)
+    __repr__ = Measured.__repr__
 
     def to_frame(self, library: Frames = "pyarrow") -> Any:
         """A row for each of the numbers, with the ends of its interval.
 
-        Args:
-            library: "pyarrow", "pandas" or "polars".
-
         Raises:
             ProbeError: the library is not installed.
         """
-        rows = [
-            {"value": number.value, "low": low, "high": high} for number in self for low, high in [number.interval()]
-        ]
-        return as_frame(pa.Table.from_pylist(rows), library)
+        return _framed([({"value": number.value}, number) for number in self], library)
 
 
 class MeasuredTop(tuple[tuple[str, MeasuredCount], ...], Measured):
@@ -393,17 +363,14 @@ class MeasuredTop(tuple[tuple[str, MeasuredCount], ...], Measured):
 
     @property
     def value(self) -> tuple[str, ...]:
-        """The values by themselves."""
         return tuple(label for label, _ in self)
 
     @property
     def scale(self) -> float:
-        """Scale of the noise on each count."""
         return self[0][1].scale
 
     @property
     def cost(self) -> Fraction:
-        """Epsilon that was spent on all of them."""
         return self[0][1].cost
 
     def interval(self, level: float = LEVEL, *, population: bool = False) -> Mapping[str, tuple[float, float]]:
@@ -431,18 +398,16 @@ class MeasuredTop(tuple[tuple[str, MeasuredCount], ...], Measured):
     def to_frame(self, library: Frames = "pyarrow") -> Any:
         """A row for each of the values, with its count and the ends of its interval.
 
-        Args:
-            library: "pyarrow", "pandas" or "polars".
-
         Raises:
             ProbeError: the library is not installed.
         """
-        rows = [
-            {"value": label, "count": int(count), "low": low, "high": high}
-            for label, count in self
-            for low, high in [count.interval()]
-        ]
-        return as_frame(pa.Table.from_pylist(rows), library)
+        return _framed([({"value": label, "count": int(count)}, count) for label, count in self], library)
+
+
+def _framed(rows: Iterable[tuple[dict[str, Any], _Single]], library: Frames) -> Any:
+    """A frame of rows, with the ends of the interval of what each is about."""
+    ends = [{**cells, **dict(zip(("low", "high"), number.interval(), strict=True))} for cells, number in rows]
+    return as_frame(pa.Table.from_pylist(ends), library)
 
 
 def _give_or_take(value: float, ends: tuple[float, float], scale: float) -> str:

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from attrs import field, frozen
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from jostle.errors import NoiseError, ProbeError, TableError
 from jostle.privacy.amounts import show_amount
-from jostle.privacy.events import Event, Laplace, PermuteAndFlip
+from jostle.privacy.events import AboveThreshold, Event, Laplace, PermuteAndFlip
 from jostle.privacy.evidence import Measurement, measured
 from jostle.privacy.fields import fractions, public_number
 from jostle.privacy.noise import LARGEST, LARGEST_SCALE, LARGEST_THRESHOLD, Noise
@@ -42,9 +42,14 @@ MOST_KEPT = 10**8
 class Mechanism(ABC):
     """How one tally becomes an answer that may be seen."""
 
-    @abstractmethod
+    tallied: Kernel
+    """Of most, the kernel that is tallied."""
+    events: ClassVar[type[Laplace | PermuteAndFlip | AboveThreshold]]
+    """Of which kind its event is, where that is a single one; each class says it."""
+
     def kernel(self, schema: Schema) -> Kernel:
         """The kernel that is tallied."""
+        return self.tallied
 
     def check(self, schema: Schema, epsilon: Fraction) -> None:  # noqa: B027 - most have nothing to refuse
         """Refuse a request that makes no sense, before any charge."""
@@ -53,19 +58,19 @@ class Mechanism(ABC):
         """What is found among the rows, before noise: one tally, or what several lead to of which none is released."""
         return tally(self.kernel(schema))
 
-    @abstractmethod
     def event(self, epsilon: Fraction) -> Event:
         """The event of this."""
+        return self.events(epsilon)
 
     @abstractmethod
     def release(self, tally: Any, schema: Schema, epsilon: Fraction, noise: Noise) -> Any:
         """The answer."""
 
-    @abstractmethod
     def shown(self, answer: Any) -> NDArray[np.int64]:
         """The released numbers, for the trace."""
+        return np.asarray(answer, dtype=np.int64).ravel()
 
-    def scale(self, schema: Schema, epsilon: Fraction) -> Fraction | None:  # noqa: ARG002 - only some have one
+    def scale(self, schema: Schema, epsilon: Fraction) -> Fraction | None:
         """The scale of the noise, where there is one."""
         return None
 
@@ -74,9 +79,19 @@ class Mechanism(ABC):
         scale = self.scale(schema, epsilon)
         return () if scale is None else (scale,)
 
-    def measured(self, answer: Any, schema: Schema, epsilon: Fraction) -> tuple[Measurement, ...]:  # noqa: ARG002
+    def measured(self, answer: Any, schema: Schema, epsilon: Fraction) -> tuple[Measurement, ...]:
         """The answer as measurements, as far as it tells how many rows fall where."""
         return ()
+
+
+class PickByScore(Mechanism):
+    """A mechanism that goes by a score of candidates."""
+
+    score: Any
+
+    def kernel(self, schema: Schema) -> Kernel:
+        kernel: Kernel = self.score.kernel(schema)
+        return kernel
 
 
 def sensitivity(kernel: Kernel, schema: Schema) -> int | Fraction:
@@ -96,28 +111,15 @@ class AddNoise(Mechanism):
     the probability of any noisy value by a factor of at most exp(1/scale) = exp(epsilon/sensitivity).
     """
 
+    events = Laplace
     tallied: DenseKernel = field(validator=Component(DENSE_KERNELS, what="a dense kernel", error=ProbeError))
 
-    def kernel(self, schema: Schema) -> Kernel:  # noqa: ARG002 - the same for every schema
-        """The kernel that is tallied."""
-        return self.tallied
-
-    def event(self, epsilon: Fraction) -> Event:
-        """A Laplace event."""
-        return Laplace(epsilon)
-
     def scale(self, schema: Schema, epsilon: Fraction) -> Fraction:
-        """Sensitivity / epsilon."""
         return sensitivity(self.tallied, schema) / epsilon
 
     def release(self, tally: NDArray[np.int64], schema: Schema, epsilon: Fraction, noise: Noise) -> NDArray[np.int64]:
-        """The noisy tally."""
         answer = noise.discrete_laplace(self.scale(schema, epsilon), len(tally))
         answer += tally
-        return answer
-
-    def shown(self, answer: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The noisy tally."""
         return answer
 
     def measured(self, answer: NDArray[np.int64], schema: Schema, epsilon: Fraction) -> tuple[Measurement, ...]:
@@ -145,29 +147,20 @@ class AddNoiseToSpread(Mechanism):
     Of whole numbers a <= b <= a + n*m**2, the parts a // n and b // n are at most m**2 apart.
     """
 
+    events = Laplace
     tallied: Moments = field(validator=Component((Moments,), what="moments of numbers", error=ProbeError))
 
-    def kernel(self, schema: Schema) -> Kernel:  # noqa: ARG002 - the same for every schema
-        """The kernel that is tallied."""
-        return self.tallied
-
-    def check(self, schema: Schema, epsilon: Fraction) -> None:  # noqa: ARG002 - any epsilon will do
+    def check(self, schema: Schema, epsilon: Fraction) -> None:
         """Refuse other moments than second ones of all numbers, and what is too large, or has no public rows."""
         if self.tallied.degree != 2 or self.tallied.window:
             raise ProbeError("how far numbers are apart is told by their second moments", fix='Moments("age", 2, 80)')
         if not schema.rows:
             raise ProbeError("the number of rows is not declared", fix="Moments and AddNoise")
 
-    def event(self, epsilon: Fraction) -> Event:
-        """A Laplace event."""
-        return Laplace(epsilon)
-
     def scale(self, schema: Schema, epsilon: Fraction) -> Fraction:
-        """What one row changes / epsilon."""
         return self.tallied.bound(schema) / epsilon
 
     def release(self, tally: NDArray[np.int64], schema: Schema, epsilon: Fraction, noise: Noise) -> int:
-        """The noisy number."""
         return self.spread(tally, schema) + int(noise.discrete_laplace(self.scale(schema, epsilon), 1)[0])
 
     def spread(self, tally: NDArray[np.int64], schema: Schema) -> int:
@@ -175,10 +168,6 @@ class AddNoiseToSpread(Mechanism):
         _, mixed, squares = map(int, tally)
         rows, most = schema.rows or 1, self.tallied.most
         return (rows * squares - min((mixed + 2 * squares) // (2 * most), rows * most) ** 2) // rows
-
-    def shown(self, answer: int) -> NDArray[np.int64]:
-        """The number."""
-        return np.array([answer], dtype=np.int64)
 
 
 @frozen(eq=False, repr=False)
@@ -200,12 +189,9 @@ class AddNoiseAbove(Mechanism):
     own.
     """
 
+    events = Laplace
     tallied: SparseCounts = field(validator=Component((SparseCounts,), what="a sparse kernel", error=ProbeError))
     threshold: int = field(converter=whole, validator=Within(0, LARGEST_THRESHOLD))
-
-    def kernel(self, schema: Schema) -> Kernel:  # noqa: ARG002 - the same for every schema
-        """The kernel that is tallied."""
-        return self.tallied
 
     def check(self, schema: Schema, epsilon: Fraction) -> None:
         """Refuse a threshold that more empty cells would pass than fit in memory, and too many cells to go over."""
@@ -220,12 +206,7 @@ class AddNoiseAbove(Mechanism):
                 fix="raise the threshold or epsilon, or use fewer columns",
             )
 
-    def event(self, epsilon: Fraction) -> Event:
-        """A Laplace event."""
-        return Laplace(epsilon)
-
     def scale(self, schema: Schema, epsilon: Fraction) -> Fraction:
-        """Sensitivity / epsilon."""
         return sensitivity(self.tallied, schema) / epsilon
 
     def release(self, tally: SparseTally, schema: Schema, epsilon: Fraction, noise: Noise) -> SparseAnswer:
@@ -246,14 +227,11 @@ class AddNoiseAbove(Mechanism):
 
 
 @frozen
-class Pick(Mechanism):
+class Pick(PickByScore):
     """Permute-and-flip over the candidates of one score (see `pick_rate`, and `Noise.permute_and_flip`)."""
 
+    events = PermuteAndFlip
     score: Score = field(validator=Component(SCORES.members, what="a known score", error=ProbeError))
-
-    def kernel(self, schema: Schema) -> Kernel:
-        """The kernel that is tallied."""
-        return self.score.kernel(schema)
 
     def check(self, schema: Schema, epsilon: Fraction) -> None:
         """Refuse an epsilon so small that the pick could not be drawn exactly."""
@@ -263,17 +241,8 @@ class Pick(Mechanism):
     def _rate(self, schema: Schema, epsilon: Fraction) -> Fraction:
         return pick_rate(epsilon, self.score.sensitivity(schema), monotone=self.score.monotone(schema))
 
-    def event(self, epsilon: Fraction) -> Event:
-        """A permute-and-flip event."""
-        return PermuteAndFlip(epsilon)
-
     def release(self, tally: NDArray[np.int64], schema: Schema, epsilon: Fraction, noise: Noise) -> int:
-        """The index of the candidate picked."""
         return noise.permute_and_flip(self.score.scores(tally, schema), self._rate(schema, epsilon))
-
-    def shown(self, answer: int) -> NDArray[np.int64]:
-        """The index."""
-        return np.array([answer], dtype=np.int64)
 
 
 def check_scale(scale: Fraction) -> None:
@@ -315,12 +284,9 @@ class AddNoiseByLevel(Mechanism):
     shares add up to 1.
     """
 
+    events = Laplace
     tallied: LevelKernel = field(validator=Component(LEVEL_KERNELS, what="a kernel made of levels", error=ProbeError))
     shares: tuple[Fraction, ...] = field(converter=fractions)
-
-    def kernel(self, schema: Schema) -> Kernel:  # noqa: ARG002 - the same for every schema
-        """The kernel that is tallied."""
-        return self.tallied
 
     def check(self, schema: Schema, epsilon: Fraction) -> None:
         """Refuse shares that are not one per level, all above 0, that add up to 1, or too little for their noise."""
@@ -333,17 +299,12 @@ class AddNoiseByLevel(Mechanism):
         if max(level_scales(self.tallied, self.shares, schema, epsilon)) > LARGEST_SCALE:
             raise ProbeError("a level's share of epsilon is too little for its noise", fix="use a larger share")
 
-    def event(self, epsilon: Fraction) -> Event:
-        """A Laplace event."""
-        return Laplace(epsilon)
-
     def scale(self, schema: Schema, epsilon: Fraction) -> Fraction | None:
         """The scale where there is one level; several have several."""
         scales = self.scales(schema, epsilon)
         return scales[0] if len(scales) == 1 else None
 
     def scales(self, schema: Schema, epsilon: Fraction) -> tuple[Fraction, ...]:
-        """The scale of each level."""
         return level_scales(self.tallied, self.shares, schema, epsilon)
 
     def release(self, tally: NDArray[np.int64], schema: Schema, epsilon: Fraction, noise: Noise) -> Any:
@@ -454,6 +415,7 @@ class PickPartition(Mechanism):
     Laplace.
     """
 
+    events = PermuteAndFlip
     columns: tuple[str, ...] = field(converter=names)
     order: Places = field(converter=int64s, validator=Sides(1))
     """The cells of the grid as a line: their numbers, each once."""
@@ -462,11 +424,11 @@ class PickPartition(Mechanism):
     grain: int = field(default=1, converter=whole, validator=Within(1, LARGEST_PENALTY))
     """Steps per unit of cost, a whole number of them: noise comes in whole steps."""
 
-    def kernel(self, schema: Schema) -> Kernel:  # noqa: ARG002 - the same for every schema
+    def kernel(self, schema: Schema) -> Kernel:
         """The counts of the cells, in line."""
         return Regions(self.columns, self.order, (np.arange(len(self.order)),))
 
-    def check(self, schema: Schema, epsilon: Fraction) -> None:  # noqa: ARG002 - whatever the schema
+    def check(self, schema: Schema, epsilon: Fraction) -> None:
         """Refuse a penalty that makes no sense."""
         if not 0 <= self.penalty * self.grain <= LARGEST_PENALTY:
             raise ProbeError(
@@ -474,12 +436,7 @@ class PickPartition(Mechanism):
                 why="it is at least 0, and at most 2**40 steps",
             )
 
-    def event(self, epsilon: Fraction) -> Event:
-        """The event of a selection."""
-        return PermuteAndFlip(epsilon)
-
     def scale(self, schema: Schema, epsilon: Fraction) -> Fraction:
-        """The scale of the noise, in steps."""
         return (2 if schema.neighbours == "add_remove" else 4) * self.grain / epsilon
 
     def release(self, tally: NDArray[np.int64], schema: Schema, epsilon: Fraction, noise: Noise) -> Places:
@@ -495,10 +452,6 @@ class PickPartition(Mechanism):
             costs[length] -= noise.geometric(ratio, len(costs[length]))
             length *= 2
         return cheapest_partition(len(tally), costs)
-
-    def shown(self, answer: Places) -> Places:
-        """Where the runs begin."""
-        return answer
 
     @staticmethod
     def lengths(starts: Places, cells: int) -> Places:

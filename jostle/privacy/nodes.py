@@ -81,10 +81,6 @@ class Expression(ABC):
     def where(self, column: str, *values: str | int) -> Expression:
         """The same computed from the rows that have one of the values, or codes, in a column.
 
-        Args:
-            column: a column of the schema.
-            *values: its values, or their codes.
-
         Raises:
             TableError: the column is none that has a name.
         """
@@ -94,9 +90,6 @@ class Expression(ABC):
         """The same computed from coarser columns.
 
         For each column named, either a number that codes are divided by, rounding down, or the group of each code.
-
-        Args:
-            groups: by column.
 
         Raises:
             ExpressionError: groups are no mapping from columns.
@@ -174,10 +167,6 @@ class Expression(ABC):
     def clamped(self, low: Amount, high: Amount) -> Expression:
         """The same with what lies beyond public bounds moved to them.
 
-        Args:
-            low: the least.
-            high: the largest.
-
         Raises:
             AmountError: a bound is no number.
         """
@@ -205,11 +194,9 @@ class OfOne(Expression):
 
     @property
     def parts(self) -> tuple[Expression, ...]:
-        """The one part."""
         return (self.of,)
 
     def with_parts(self, parts: tuple[Expression, ...]) -> Expression:
-        """The same computed from another part."""
         return evolve(self, of=parts[0])
 
 
@@ -229,11 +216,9 @@ class OfSeveral(Expression):
 
     @property
     def parts(self) -> tuple[Expression, ...]:
-        """The parts."""
         return self.items
 
     def with_parts(self, parts: tuple[Expression, ...]) -> Expression:
-        """The same computed from other parts."""
         return evolve(self, items=parts)
 
 
@@ -243,8 +228,7 @@ class Scaled(OfOne):
 
     by: Fraction = field(converter=public_number)
 
-    def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - the same for every schema
-        """The multiple of all bounds."""
+    def known(self, schema: Schema, *parts: Known) -> Known:
         (x,) = parts
         shared = math.gcd(self.by.numerator, x.denominator * self.by.denominator)
         denominator = x.denominator * self.by.denominator // shared
@@ -253,7 +237,6 @@ class Scaled(OfOne):
         return known(x.shape, denominator, bounds, abs(self.by) * x.mass, lambda v: v.times(self.by), x)
 
     def value(self, *parts: Numbers) -> Numbers:
-        """The multiple."""
         return parts[0].times(self.by)
 
 
@@ -263,15 +246,13 @@ class Shifted(OfOne):
 
     by: Fraction = field(converter=public_number)
 
-    def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - the same for every schema
-        """The same change."""
+    def known(self, schema: Schema, *parts: Known) -> Known:
         (x,) = parts
         denominator = math.lcm(x.denominator, self.by.denominator)
         bounds = (x.least + self.by, x.most + self.by)
         return known(x.shape, denominator, bounds, x.mass + x.cells * abs(self.by), lambda v: v, x)
 
     def value(self, *parts: Numbers) -> Numbers:
-        """The shifted numbers."""
         shift = Numbers(np.array(self.by.numerator, dtype=object), self.by.denominator)
         return parts[0].plus(shift)
 
@@ -283,8 +264,7 @@ class Sum(OfSeveral):
     (A cell of the sum increases only where a cell of some part does, so their numbers add up as well.)
     """
 
-    def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - the same for every schema
-        """The sum of all bounds."""
+    def known(self, schema: Schema, *parts: Known) -> Known:
         shapes = {x.shape for x in parts}
         if len(shapes) > 1:
             raise ExpressionError(
@@ -298,7 +278,6 @@ class Sum(OfSeveral):
         return known(parts[0].shape, denominator, bounds, mass, _sum_of_changes, *parts)
 
     def value(self, *parts: Numbers) -> Numbers:
-        """The sums."""
         total = parts[0]
         for part in parts[1:]:
             total = total.plus(part)
@@ -317,8 +296,7 @@ class Cell(OfOne):
 
     place: tuple[int, ...] = field(converter=wholes, validator=ANY_WHOLE)
 
-    def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - the same for every schema
-        """The bounds on any cell."""
+    def known(self, schema: Schema, *parts: Known) -> Known:
         (x,) = parts
         if len(self.place) != len(x.shape) or not all(
             0 <= each < side for each, side in zip(self.place, x.shape, strict=True)
@@ -330,7 +308,6 @@ class Cell(OfOne):
         return known((), x.denominator, bounds, x.mass, lambda v: Change.single(v.low, v.high), x)
 
     def value(self, *parts: Numbers) -> Numbers:
-        """The cell."""
         (x,) = parts
         cell = x.array[self.place]
         return Numbers(np.array(int(cell), dtype=object), x.denominator)
@@ -340,8 +317,7 @@ class Cell(OfOne):
 class Absolute(OfOne):
     """How far each cell is from 0: it changes by at most |v|, either way; not at all where no cell can be below 0."""
 
-    def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - the same for every schema
-        """The bounds either way."""
+    def known(self, schema: Schema, *parts: Known) -> Known:
         (x,) = parts
         if x.least >= 0:
             return x
@@ -353,7 +329,6 @@ class Absolute(OfOne):
         return known(x.shape, x.denominator, (ZERO, max(-x.least, x.most)), x.mass, rule, x)
 
     def value(self, *parts: Numbers) -> Numbers:
-        """The magnitudes."""
         return parts[0].absolute()
 
 
@@ -364,7 +339,7 @@ class Clamped(OfOne):
     low: Fraction = field(converter=public_number)
     high: Fraction = field(converter=public_number)
 
-    def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - the same for every schema
+    def known(self, schema: Schema, *parts: Known) -> Known:
         """The bounds, less those on what surely changes."""
         (x,) = parts
         if self.low > self.high:
@@ -381,7 +356,6 @@ class Clamped(OfOne):
         return known(x.shape, denominator, (least, most), mass, rule, x)
 
     def value(self, *parts: Numbers) -> Numbers:
-        """The numbers within the bounds."""
         return parts[0].between(self.low, self.high)
 
 
@@ -411,7 +385,7 @@ class Tally(Expression):
         """Nothing: what it is computed from is rows."""
         return ()
 
-    def with_parts(self, parts: tuple[Expression, ...]) -> Expression:  # noqa: ARG002 - it has none
+    def with_parts(self, parts: tuple[Expression, ...]) -> Expression:
         """The expression itself."""
         return self
 
@@ -431,7 +405,7 @@ class Tally(Expression):
 
     def layer(self, schema: Schema) -> Layer:
         """The layer that is tallied, in codes."""
-        where = tuple((name, tuple(_code(name, each, schema) for each in values)) for name, values in self.conditions)
+        where = tuple((name, tuple(_code(name, value, schema) for value in values)) for name, values in self.conditions)
         for name, _ in self.coarse:
             schema[name]  # refuses one that is not there
         groups = tuple(self._groups(name, schema) for name in self.columns)
@@ -457,7 +431,7 @@ class Tally(Expression):
                 groups = tuple(given[group] for group in before)
         return groups
 
-    def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - it has none
+    def known(self, schema: Schema, *parts: Known) -> Known:
         """The public facts: what a row can add, which may be nothing."""
         layer = self.layer(schema)
         shape = layer.shape(schema)
@@ -487,7 +461,7 @@ class Tally(Expression):
                 allowed &= set(codes)
         return tuple(self.weights[code] for code in sorted(allowed)) or (0,)
 
-    def value(self, *parts: Numbers) -> NoReturn:  # noqa: ARG002 - it has none
+    def value(self, *parts: Numbers) -> NoReturn:
         """Refuse: its numbers come from rows."""
         raise ExpressionError("a tally is looked up, not computed")
 

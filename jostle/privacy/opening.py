@@ -152,7 +152,7 @@ class Registry:
         self, origin: RowOrigin, known_by: Iterable[object], table: TableFacts, where: Where
     ) -> tuple[KnownAccount, list[KnownAccount], list[KnownAccount]]:
         """The account that pays, those that the table has if one is not its people's, and its people's."""
-        found = [account for each in known_by for account in self._known.get(each, [])]
+        found = [account for mark in known_by for account in self._known.get(mark, [])]
         has = _apart([*found, *(KnownAccount(self._named(path)) for path in origin.vaults)])
         beside = (KnownAccount(self._named(path), table.people) for path in _vaults_for(origin, table))
         others = _apart([*_of_people(self._opened.values(), table), *beside])
@@ -208,7 +208,7 @@ def _only(accounts: Sequence[KnownAccount]) -> KnownAccount | None:
 
 
 def _of_people(accounts: Iterable[KnownAccount], table: TableFacts) -> list[KnownAccount]:
-    return [each for each in accounts if table.people is not None and each.people == table.people]
+    return [account for account in accounts if table.people is not None and account.people == table.people]
 
 
 def _vaults_for(origin: RowOrigin, table: TableFacts) -> list[Path]:
@@ -222,7 +222,7 @@ def _vaults_for(origin: RowOrigin, table: TableFacts) -> list[Path]:
 
 def _check_one(where: Where, asked: KnownAccount, *groups: Sequence[KnownAccount]) -> None:
     """Without a reason, refuse another account than the table has, and another than its people have."""
-    has = next((each for each in groups if each and not any(asked.is_that(one) for one in each)), None)
+    has = next((group for group in groups if group and not any(asked.is_that(one) for one in group)), None)
     if has is None or where.second is not None:
         return
     whose = "" if has[0].people is None else f" for {shown(has[0].people)}"
@@ -235,8 +235,8 @@ def _check_one(where: Where, asked: KnownAccount, *groups: Sequence[KnownAccount
 
 
 def _remember(known: dict[object, list[KnownAccount]], known_by: Iterable[object], account: KnownAccount) -> None:
-    for each in known_by:
-        known[each] = _apart([*known.get(each, []), account])
+    for mark in known_by:
+        known[mark] = _apart([*known.get(mark, []), account])
 
 
 def _note(paying: TableAccount, others: Iterable[KnownAccount], reason: str | None) -> None:
@@ -278,24 +278,20 @@ class Recognised:
     """A private table that was looked at and not opened yet: its marks are taken, nothing is promised or recorded."""
 
     marks: Fingerprint
+    schema: Schema
+    """The public facts about the table."""
     _source: TableSource
-    _schema: Schema
     _origin: RowOrigin
 
-    @property
-    def schema(self) -> Schema:
-        """The public facts about the table."""
-        return self._schema
-
-    def open(
-        self,
-        *,
-        epsilon: Amount | None = None,
-        where: Where,
-        trace: Trace | str | Path | None = None,
-    ) -> Probe:
+    def open(self, *, epsilon: Amount | None = None, where: Where, trace: Trace | str | Path | None = None) -> Probe:
         """A probe on the table, as `protect` does."""
-        return self._open(epsilon, where, trace)
+        requested = None if epsilon is None else recordable(epsilon_amount(epsilon), "epsilon")
+        rows = self.charged_to(where, requested)
+        account = rows.account
+        # Who asks for an epsilon has just that, whatever the promise becomes.
+        grows = requested is None
+        ledger = _ledger(account.share, self.schema, payer=account, raised=_raised(account), grows=grows)
+        return rows.on(ledger, account.share, _trace(trace))
 
     def open_part(self, *, at_first: Amount, vault: str | Path | None = None) -> Probe:
         """A probe on what may be a part of a larger table, and so is charged to that one's budget.
@@ -303,28 +299,19 @@ class Recognised:
         That is the one of *vault*; without, that of any table opened in this process that has a column of the same
         name: in doubt one budget pays. *at_first* is promised where nothing was promised before.
         """
-        where = part_at(vault, self._schema)
+        where = part_at(vault, self.schema)
         try:
-            return self._open(None, where, None)
+            return self.open(where=where)
         except BudgetError:
-            if _registry.account(TableFacts.of(self._schema), where) is not None:
+            if _registry.account(TableFacts.of(self.schema), where) is not None:
                 raise
-        return self._open(at_first, where, None)
-
-    def _open(self, epsilon: Amount | None, where: Where, trace: Trace | str | Path | None) -> Probe:
-        requested = None if epsilon is None else recordable(epsilon_amount(epsilon), "epsilon")
-        rows = self.charged_to(where, requested)
-        account = rows.account
-        # Who asks for an epsilon has just that, whatever the promise becomes.
-        grows = requested is None
-        ledger = _ledger(account.share, self._schema, payer=account, raised=_raised(account), grows=grows)
-        return rows.on(ledger, account.share, _trace(trace))
+        return self.open(epsilon=at_first, where=where)
 
     def charged_to(self, where: Where, requested: Fraction | None = None) -> ChargedRows:
         """The rows with the account that they are charged to; *requested* is promised where nothing was."""
-        table = TableFacts.of(self._schema, "" if self._origin.file is None else self._origin.file.name)
+        table = TableFacts.of(self.schema, "" if self._origin.file is None else self._origin.file.name)
         account = _registry.open(self.marks, self._origin, table, where, requested)
-        return ChargedRows(account, bound(self._source, account.key), self._schema)
+        return ChargedRows(account, bound(self._source, account.key), self.schema)
 
 
 @frozen(eq=False, repr=False)
@@ -363,7 +350,7 @@ def recognise(table: Table) -> Recognised:
             why="its values and bounds would be public for free, and say who is in the table",
             fix="write the schema from public knowledge, or infer it from a public table of the same kind",
         )
-    return Recognised(fingerprint(source), source, schema, table.origin)
+    return Recognised(fingerprint(source), schema, source, table.origin)
 
 
 def at_vault(vault: str | Path | None, second_promise: str | None = None, *, forgotten: bool = False) -> Where:

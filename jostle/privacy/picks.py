@@ -16,7 +16,7 @@ from jostle.privacy.events import AboveThreshold, Event, Laplace, PermuteAndFlip
 from jostle.privacy.expressions import NODES, known_of
 from jostle.privacy.feature_scores import FeatureScore
 from jostle.privacy.fields import fraction
-from jostle.privacy.mechanisms import Mechanism
+from jostle.privacy.mechanisms import Mechanism, PickByScore
 from jostle.privacy.nodes import Expression
 from jostle.privacy.noise import LARGEST_SCALE, Noise
 from jostle.privacy.reals import Exponential
@@ -27,13 +27,12 @@ from jostle.privacy.sensitivity import Change, Known
 from jostle.privacy.split_scores import GroupScore
 from jostle.tables.feature_kernels import feature_count
 from jostle.tables.fields import Component, Components, Within, listed, whole
-from jostle.tables.kernels import DenseKernel
 from jostle.tables.pools import Stack
 from jostle.tables.schema import Schema
 
 
 @frozen(eq=False, repr=False)
-class PickEach(Mechanism):
+class PickEach(PickByScore):
     """Permute-and-flip once in every group.
 
     *Proof.* Permute-and-flip at rate r does not change when all scores of a group are shifted by the same number,
@@ -51,19 +50,12 @@ class PickEach(Mechanism):
     all of the at most t groups the row is in. Which group has which spread is public.
     """
 
+    events = PermuteAndFlip
     score: GroupScore = field(validator=Component(GROUP_SCORES.members, what="a score for groups", error=ProbeError))
 
-    def kernel(self, schema: Schema) -> DenseKernel:
-        """The kernel that is tallied."""
-        return self.score.kernel(schema)
-
-    def check(self, schema: Schema, epsilon: Fraction) -> None:  # noqa: ARG002 - any epsilon will do
+    def check(self, schema: Schema, epsilon: Fraction) -> None:
         """Refuse a score that makes no sense."""
         self.score.check(schema)
-
-    def event(self, epsilon: Fraction) -> Event:
-        """One permute-and-flip event: what falls on one row, over all groups it is in."""
-        return PermuteAndFlip(epsilon)
 
     def rate(self, schema: Schema, epsilon: Fraction, spread: int | None = None) -> Fraction:
         """The rate at which a gap in score lowers the chance of being picked, in groups of this spread."""
@@ -81,10 +73,6 @@ class PickEach(Mechanism):
             may = None if allowed is None else allowed[alike]
             picks[alike] = permute_and_flip_each(noise, scores[alike], may, self.rate(schema, epsilon, spread))
         return picks
-
-    def shown(self, answer: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The picks."""
-        return answer
 
 
 def permute_and_flip_each(
@@ -130,6 +118,7 @@ class PickLargest(Mechanism):
     rounded down to multiples of a power of two u: v_i then changes by less than u, and D by less than 2 * u.
     """
 
+    events = PermuteAndFlip
     candidates: tuple[Expression, ...] = field(
         converter=listed, validator=Components(NODES.members, what="a known private expression", error=ExpressionError)
     )
@@ -147,8 +136,8 @@ class PickLargest(Mechanism):
                 f"the candidates are computed from more than {MOST_CELLS:,} cells",
                 fix="use fewer candidates or columns",
             )
-        for each in self.candidates:
-            if shape := known_of(each, schema).shape:
+        for candidate in self.candidates:
+            if shape := known_of(candidate, schema).shape:
                 raise ExpressionError(
                     f"a candidate has {' by '.join(map(str, shape))} cells, not one number", fix="total(x), largest(x)"
                 )
@@ -161,12 +150,7 @@ class PickLargest(Mechanism):
                 "epsilon is too little for this pick", fix="use a larger epsilon, or scale scores down"
             )
 
-    def event(self, epsilon: Fraction) -> Event:
-        """A permute-and-flip event."""
-        return PermuteAndFlip(epsilon)
-
     def release(self, tally: NDArray[np.int64], schema: Schema, epsilon: Fraction, noise: Noise) -> int:
-        """The index of the candidate picked."""
         unit = self._unit(schema)
         numbers = evaluated(self.candidates, tally, schema)
         scores = [
@@ -174,12 +158,8 @@ class PickLargest(Mechanism):
         ]
         return noise.permute_and_flip(np.array(scores, dtype=np.int64), epsilon / self._steps(schema))
 
-    def shown(self, answer: int) -> NDArray[np.int64]:
-        """The index."""
-        return np.array([answer], dtype=np.int64)
-
     def _known(self, schema: Schema) -> tuple[Known, ...]:
-        return tuple(known_of(each, schema) for each in self.candidates)
+        return tuple(known_of(candidate, schema) for candidate in self.candidates)
 
     def _spread(self, schema: Schema) -> Fraction:
         """The spread D."""
@@ -217,18 +197,11 @@ MOST_THRESHOLD = 2**50
 MOST_PLACES = 2**22
 
 
-class FeatureTest(Mechanism):
+@frozen
+class FeatureTest(PickByScore):
     """What is asked of the scores of all features together."""
 
-    score: FeatureScore
-
-    def kernel(self, schema: Schema) -> DenseKernel:
-        """The kernel that is tallied."""
-        return self.score.kernel(schema)
-
-    def shown(self, answer: Integers) -> Integers:
-        """The features' numbers."""
-        return answer
+    score: FeatureScore = field(validator=Component((FeatureScore,)))
 
 
 def _check_places(places: int, schema: Schema) -> None:
@@ -247,7 +220,6 @@ class PickSeveral(FeatureTest):
     asked in turn, so together they cost epsilon. All go by one tally, which is as good as one for each.
     """
 
-    score: FeatureScore = field(validator=Component((FeatureScore,)))
     times: int = field(converter=whole, validator=Within(1, MOST_PLACES))
 
     def check(self, schema: Schema, epsilon: Fraction) -> None:
@@ -297,7 +269,7 @@ class FindAbove(FeatureTest):
     whole units, as Delta is, and discrete Laplace noise of scale b changes its chances by at most exp(shift / b).
     """
 
-    score: FeatureScore = field(validator=Component((FeatureScore,)))
+    events = AboveThreshold
     threshold: int = field(converter=whole, validator=Within(-MOST_THRESHOLD, MOST_THRESHOLD))
     """In the score's units."""
     most: int = field(converter=whole, validator=Within(1, MOST_PLACES))
@@ -305,7 +277,7 @@ class FindAbove(FeatureTest):
     share: Fraction = field(converter=fraction, validator=Within(LEAST_SHARE, 1 - LEAST_SHARE))
     """Of epsilon, for the threshold's noise."""
 
-    def check(self, schema: Schema, epsilon: Fraction) -> None:  # noqa: ARG002 - any epsilon will do
+    def check(self, schema: Schema, epsilon: Fraction) -> None:
         """Refuse to look for more features than there are."""
         _check_places(self.most, schema)
 
@@ -314,10 +286,6 @@ class FindAbove(FeatureTest):
         changes = self.score.changes(schema)
         shifts = self.most if self.score.rises(schema) else 2 * self.most
         return changes / (self.share * epsilon), shifts * changes / ((1 - self.share) * epsilon)
-
-    def event(self, epsilon: Fraction) -> Event:
-        """One run of the sparse vector."""
-        return AboveThreshold(epsilon)
 
     def release(self, tally: Integers, schema: Schema, epsilon: Fraction, noise: Noise) -> Integers:
         """The features found, in the order in which they were."""
@@ -337,11 +305,11 @@ class FindNthLargest(FeatureTest):
     as it, and are at least that less Delta now; and the other way round. So noise of scale Delta / epsilon is enough.
     """
 
-    score: FeatureScore = field(validator=Component((FeatureScore,)))
+    events = Laplace
     place: int = field(converter=whole, validator=Within(1, MOST_PLACES))
     """n: 1 for the best."""
 
-    def check(self, schema: Schema, epsilon: Fraction) -> None:  # noqa: ARG002 - any epsilon will do
+    def check(self, schema: Schema, epsilon: Fraction) -> None:
         """Refuse a place beyond the last feature."""
         _check_places(self.place, schema)
 
@@ -349,16 +317,7 @@ class FindNthLargest(FeatureTest):
         """The most that a score changes, over epsilon."""
         return self.score.changes(schema) / epsilon
 
-    def event(self, epsilon: Fraction) -> Event:
-        """A Laplace event."""
-        return Laplace(epsilon)
-
     def release(self, tally: Integers, schema: Schema, epsilon: Fraction, noise: Noise) -> int:
-        """The noisy score."""
         values = self.score.values(tally, schema)
         largest = int(np.partition(values, len(values) - self.place)[len(values) - self.place])
         return largest + int(noise.discrete_laplace(self.scale(schema, epsilon), 1)[0])
-
-    def shown(self, answer: int) -> Integers:  # type: ignore[override]  # one number, where others give features
-        """The noisy score."""
-        return np.array([answer], dtype=np.int64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 from fractions import Fraction
+from numbers import Integral
 from typing import Any, NoReturn
 
 import numpy as np
@@ -13,21 +14,21 @@ from numpy.typing import NDArray
 from jostle.errors import ExpressionError, JostleError, ProbeError, shown
 from jostle.given import PRICE, called_as, given_flag
 from jostle.handed import handed_up
-from jostle.privacy import statistics
 from jostle.privacy.account import about
-from jostle.privacy.amounts import Amount, show_amount
+from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
 from jostle.privacy.chains import Refinable
 from jostle.privacy.door import Key
-from jostle.privacy.evidence import Look
+from jostle.privacy.evidence import CountEvidence, Look
 from jostle.privacy.expressions import NODES, known_of
 from jostle.privacy.imitations import Imitation
 from jostle.privacy.ledger import Charge
 from jostle.privacy.measured import MeasuredCells, MeasuredCount, MeasuredNumber, MeasuredNumbers, MeasuredTop
-from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, Mechanism, Pick, SparseAnswer
+from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, Mechanism, Pick, SparseAnswer, sensitivity
 from jostle.privacy.nodes import Expression, Tally
 from jostle.privacy.release import AddNoiseTo, NoisyNumbers
 from jostle.privacy.scores import Fullest, Score
 from jostle.privacy.selection import Selection
+from jostle.tables.fields import name, names
 from jostle.tables.kernels import Counts, DenseKernel, SparseCounts
 from jostle.tables.persons import PersonCount
 from jostle.tables.regions import Regions
@@ -41,6 +42,8 @@ class Probe:
     """Answers questions about a table, each for a price, within a budget fixed beforehand.
 
     Get one from `protect` (private data) or `rehearse` (public data); which of the two it was, a probe does not tell.
+
+    Questions take *epsilon*, what they cost, as it is written: 0.1, "1/3"; and *site*, their name in the trace.
 
     Raises:
         BudgetError: less is left than a question costs.
@@ -116,11 +119,8 @@ class Probe:
         """What was released before this allotment of each group, or level, of a kernel: it costs nothing.
 
         An Option asks this before it buys. What it buys itself is not in it, nor what other allotments bought. Each
-        answer counts for one group alone, the last that it refines; of groups that none refines, nothing is known.
-
-        Args:
-            kernel: what is counted.
-            so_far: whether what was bought in this allotment counts as well, as it does in one that is made of it.
+        answer counts for one group alone, the last that it refines; of groups that none refines, nothing is known. With
+        *so_far*, what was bought in this allotment counts as well, as it does in one that is made of it.
         """
         known: tuple[Look | None, ...] = self._ask("known", kernel, so_far)
         return known
@@ -133,99 +133,69 @@ class Probe:
 
     @called_as("db.count(0.1)", why=PRICE)
     def count(self, epsilon: Amount, *, site: str = "count") -> MeasuredCount:
-        """The number of rows, noised.
-
-        Args:
-            epsilon: what it costs, as it is written: 0.1, "1/3".
-            site: its name in the trace.
-        """
-        return statistics.count(self, epsilon, site)
+        """The number of rows, noised."""
+        return self._counted(Counts.of(), epsilon, site)
 
     @called_as("db.persons(0.1)", why=PRICE)
     def persons(self, epsilon: Amount, *, site: str = "persons") -> MeasuredCount:
         """The number of persons with rows here, noised: each counts once, however many rows they have.
 
         In a part of the table the noise is as wide as for all rows of a person, who may be in several parts.
-
-        Args:
-            epsilon: what it costs, as it is written: 0.1, "1/3".
-            site: its name in the trace.
         """
         return self._persons(epsilon, site, 0)
 
     @called_as("db.beyond(0.1)", why=PRICE)
     def beyond(self, epsilon: Amount, *, site: str = "beyond") -> MeasuredCount:
-        """The number of persons of whom not all rows are held, since they have more than the schema says, noised.
-
-        Args:
-            epsilon: what it costs, as it is written: 0.1, "1/3".
-            site: its name in the trace.
-        """
+        """The number of persons of whom not all rows are held, since they have more than the schema says, noised."""
         return self._persons(epsilon, site, self.schema.rows_per_person or 0)
 
     def _persons(self, epsilon: Amount, site: str, more_than: int) -> MeasuredCount:
-        return statistics.persons(self, epsilon, site, more_than=more_than, once=not self.divided)
+        return self._counted(PersonCount(more_than=more_than, once=not self.divided), epsilon, site)
+
+    def _counted(self, kernel: DenseKernel, epsilon: Amount, site: str) -> MeasuredCount:
+        """What a kernel of a single cell counts."""
+        bought, most = self.measure_refinable(kernel, epsilon, site=site), self._changed(kernel)
+        rows_each = 1 if kernel.of_persons else self.schema.rows_per_person or 1
+
+        def measured(found: Refinable) -> MeasuredCount:
+            (noisy,) = found.cells
+            evidence = CountEvidence(noisy, most / found.epsilon, found.epsilon, rows_each=rows_each)
+            return MeasuredCount(evidence, lambda more, place: measured(self.refine(found, more, site=place or site)))
+
+        return measured(bought)
+
+    def _changed(self, kernel: DenseKernel) -> int | Fraction:
+        """The most that whoever is protected changes: over epsilon, the scale of the noise."""
+        return sensitivity(kernel, self.schema) * self.unit
 
     @called_as('db.sum("age", epsilon=0.1)', why=PRICE)
     def sum(self, column: str, *, epsilon: Amount, site: str = "sum") -> MeasuredNumber:
-        """The sum of a column's numbers, noised.
-
-        Args:
-            column: a numeric column, whose bounds are public.
-            epsilon: what it costs, as it is written: 0.1, "1/3".
-            site: its name in the trace.
-        """
+        """The sum of a column's numbers, noised."""
         answer: MeasuredNumber = handed_up("statistics")("sums", self, (column,), epsilon, site)
         return answer
 
     @called_as('db.mean("age", epsilon=0.1)', why=PRICE)
     def mean(self, column: str, *, epsilon: Amount, site: str = "mean") -> MeasuredNumber:
-        """The mean of a column's numbers, give or take noise.
-
-        Args:
-            column: a numeric column, whose bounds are public.
-            epsilon: what it costs, as it is written: 0.1, "1/3".
-            site: its name in the trace.
-        """
+        """The mean of a column's numbers, give or take noise."""
         answer: MeasuredNumber = handed_up("statistics")("means", self, (column,), epsilon, site)
         return answer
 
     @called_as('db.variance("age", epsilon=0.1)', why=PRICE)
     def variance(self, column: str, *, epsilon: Amount, site: str = "variance") -> MeasuredNumber:
-        """The variance of a column's numbers, give or take noise.
-
-        Args:
-            column: a numeric column, whose bounds are public.
-            epsilon: what it costs, as it is written: 0.1, "1/3".
-            site: its name in the trace.
-        """
+        """The variance of a column's numbers, give or take noise."""
         answer: MeasuredNumber = handed_up("statistics")("variances", self, (column,), epsilon, site)
         return answer
 
     @called_as('db.quantile("age", 0.9, epsilon=0.1)', why=PRICE)
     def quantile(self, column: str, share: Amount, *, epsilon: Amount, site: str = "quantile") -> MeasuredNumber:
-        """The number that a share of a column's numbers is no greater than, give or take noise.
-
-        Args:
-            column: a numeric column, whose bounds are public.
-            share: the share: 0.25 for the lower quartile.
-            epsilon: what it costs, as it is written: 0.1, "1/3".
-            site: its name in the trace.
-        """
+        """The number that a share of a column's numbers is no greater than, give or take noise."""
         return self._quantile(column, share, epsilon, site)
 
     @called_as('db.quantiles("age", [0.25, 0.5, 0.75], epsilon=0.1)', why=PRICE)
     def quantiles(
         self, column: str, shares: Iterable[Amount], *, epsilon: Amount, site: str = "quantiles"
     ) -> MeasuredNumbers:
-        """Several quantiles of a column, as `quantile` has each, for one price.
-
-        Args:
-            column: a numeric column, whose bounds are public.
-            shares: the shares: 0.25 for the lower quartile.
-            epsilon: what all of them cost, as it is written: 0.1, "1/3".
-            site: its name in the trace.
-        """
+        """Several quantiles of a column, as `quantile` has each, for one price."""
         answer: MeasuredNumbers = handed_up("statistics")("quantiles", self, (column, shares), epsilon, site)
         return answer
 
@@ -235,71 +205,67 @@ class Probe:
 
     @called_as('db.median("age", epsilon=0.1)', why=PRICE)
     def median(self, column: str, *, epsilon: Amount, site: str = "median") -> MeasuredNumber:
-        """The number that half of a column's numbers are no greater than, give or take noise.
-
-        Args:
-            column: a numeric column, whose bounds are public.
-            epsilon: what it costs, as it is written: 0.1, "1/3".
-            site: its name in the trace.
-        """
+        """The number that half of a column's numbers are no greater than, give or take noise."""
         return self._quantile(column, Fraction(1, 2), epsilon, site)
 
     @called_as('db.histogram("age", epsilon=0.1)', why=PRICE)
     def histogram(self, *columns: str | Iterable[str], epsilon: Amount, site: str = "histogram") -> MeasuredCells:
-        """The number of rows for each combination of the columns' codes, noised, one axis per column.
+        """The number of rows for each combination of the columns' codes, noised, one axis per column."""
+        schema, cost = self.schema, epsilon_amount(epsilon)
+        given = tuple(each for group in columns for each in names(group))
+        kernel = Counts.of(*given)
+        labels = tuple(schema[expression].labels for expression in given)
+        sides, most = tuple(map(len, labels)), self._changed(kernel)
 
-        Args:
-            *columns: names of columns, or a list of them.
-            epsilon: what it costs, as it is written: 0.1, "1/3".
-            site: its name in the trace.
-        """
-        return statistics.histogram(self, columns, epsilon, site)
+        def measured(found: Refinable) -> MeasuredCells:
+            return MeasuredCells.of(
+                np.array(found.cells, dtype=np.int64).reshape(sides),
+                given,
+                labels,
+                noise=most / found.epsilon,
+                cost=found.epsilon,
+                refined=lambda more, place: measured(self.refine(found, more, site=place or site)),
+            )
+
+        return measured(self.measure_refinable(kernel, cost, site=site))
 
     @called_as('db.crosstab("age", "region", epsilon=0.1)', why=PRICE)
     def crosstab(self, down: str, across: str, *, epsilon: Amount, site: str = "crosstab") -> MeasuredCells:
-        """The number of rows for each pair of two columns' values, noised.
-
-        Args:
-            down: the column whose values are rows.
-            across: the column whose values stand beside each other.
-            epsilon: what it costs, as it is written: 0.1, "1/3".
-            site: its name in the trace.
-        """
-        return statistics.histogram(self, (down, across), epsilon, site)
+        """The number of rows for each pair of two columns' values, noised."""
+        return self.histogram(down, across, epsilon=epsilon, site=site)
 
     @called_as('db.top_k("region", 3, epsilon=0.1)', why=PRICE)
     def top_k(self, column: str, k: int, *, epsilon: Amount, site: str = "top_k") -> MeasuredTop:
-        """The k commonest values of a column with their counts, noised.
-
-        Args:
-            column: a column of the schema.
-            k: how many values.
-            epsilon: what it costs, as it is written: 0.1, "1/3".
-            site: its name in the trace.
-        """
-        return statistics.top_k(self, column, k, epsilon, site)
+        """The k commonest values of a column with their counts, noised: of all counts, the largest."""
+        size = self.schema[name(column)].size
+        given: object = k
+        if isinstance(given, bool) or not isinstance(given, Integral) or not 1 <= int(given) <= size:
+            raise ProbeError(
+                f"the {shown(k)} commonest values of {column!r} are asked for",
+                why=f"it has {size} values or bins, and the number of those that are asked for is a whole one from 1",
+                fix=f'db.top_k("{column}", {min(3, size)}, epsilon=0.1)',
+            )
+        cells = self.histogram(column, epsilon=epsilon, site=site)
+        counts, noise = cells.value, cells.noise
+        order = np.argsort(-counts, kind="stable")[: int(given)].tolist()
+        (labels,) = cells.labels
+        found = MeasuredTop(
+            (labels[place], MeasuredCount(CountEvidence(int(counts[place]), noise, cells.cost, among=size)))
+            for place in order
+        )
+        self.note_answer(found.said, site=site)
+        return found
 
     def measure(self, kernel: DenseKernel, epsilon: Amount, *, site: str = "measure") -> NDArray[np.int64]:
         """A tally with exact discrete-Laplace noise on every cell.
 
         The noise has scale (the most that one row changes, summed over cells) / epsilon.
-
-        Args:
-            kernel: what is counted.
-            epsilon: what it costs, as it is written: 0.1, "1/3".
-            site: its name in the trace.
         """
         answer: NDArray[np.int64] = self._ask("perform", AddNoise(kernel), epsilon, site)
         return answer
 
     def measure_refinable(self, kernel: DenseKernel, epsilon: Amount, *, site: str = "measure") -> Refinable:
-        """A tally with noise as `measure` does, which may be had with less noise afterwards: see `refine`.
-
-        Args:
-            kernel: what is counted.
-            epsilon: what it costs, as it is written: 0.1, "1/3".
-            site: its name in the trace.
-        """
+        """A tally with noise as `measure` does, which may be had with less noise afterwards: see `refine`."""
         answer: Refinable = self._ask("begin", AddNoise(kernel), epsilon, site)
         return answer
 
@@ -307,11 +273,6 @@ class Probe:
         """The same tally with the noise of a larger epsilon, for the difference; it is no other tally.
 
         The first answer is worth no more afterwards: it is this one with more noise.
-
-        Args:
-            answer: what was bought to be refined.
-            epsilon: the larger one; the difference is what it costs.
-            site: its name in the trace.
         """
         if not isinstance(answer, Refinable):
             raise ProbeError(
@@ -328,13 +289,7 @@ class Probe:
         return answer
 
     def pick(self, score: Score, epsilon: Amount, *, site: str = "pick") -> int:
-        """The index of a candidate with a high score, by permute-and-flip.
-
-        Args:
-            score: how good each candidate is.
-            epsilon: what it costs, as it is written: 0.1, "1/3".
-            site: its name in the trace.
-        """
+        """The index of a candidate with a high score, by permute-and-flip."""
         answer: int = self.perform(Pick(score), epsilon, site=site)
         return answer
 
@@ -347,27 +302,14 @@ class Probe:
         return self._ask("select", selection, epsilon, site)
 
     def release(self, expression: Expression, epsilon: Amount, *, site: str = "release") -> float:
-        """The one number of a private expression, with exact noise for the sensitivity inferred for it.
-
-        Args:
-            expression: a number that is computed from rows.
-            epsilon: what it costs, as it is written: 0.1, "1/3".
-            site: its name in the trace.
-        """
+        """The one number of a private expression, with exact noise for the sensitivity inferred for it."""
         answer = self.release_cells(expression, epsilon, site=site, single=True)
         return float(answer[()])
 
     def release_cells(
         self, expression: Expression, epsilon: Amount, *, site: str = "release", single: bool = False
     ) -> NDArray[np.float64]:
-        """All numbers of a private expression, noised: together they cost epsilon.
-
-        Args:
-            expression: numbers that are computed from rows.
-            epsilon: what it costs, as it is written: 0.1, "1/3".
-            site: its name in the trace.
-            single: whether it has to be one number.
-        """
+        """All numbers of a private expression, noised: together they cost epsilon."""
         NODES.check(expression)
         if given_flag(single, "single", error=ExpressionError) and (shape := known_of(expression, self.schema).shape):
             raise ExpressionError(
@@ -389,13 +331,7 @@ class Probe:
 
     @called_as('db.commonest("region", 0.1)', why=PRICE)
     def commonest(self, column: str, epsilon: Amount, *, site: str = "commonest") -> str:
-        """The value that most rows have in a column, give or take noise.
-
-        Args:
-            column: a column of the schema.
-            epsilon: what it costs, as it is written: 0.1, "1/3".
-            site: its name in the trace.
-        """
+        """The value that most rows have in a column, give or take noise."""
         commonest = self.schema[column].labels[self.pick(Fullest((column,)), epsilon, site=site)]
         self.note_answer(commonest, site=site)
         return commonest
@@ -410,12 +346,8 @@ class Probe:
     def note_answer(self, answer: str, *, site: str, whole: bool = True) -> None:
         """Leave in the trace what an answer comes to, in its own units: it is made of what was released for it.
 
-        The answer is paid for: it is given as well where nothing can be noted any more, on a full disk say.
-
-        Args:
-            answer: in words.
-            site: where all of it was released, or what that lies below.
-            whole: whether it says all that people want to see of what was released.
+        The answer is paid for: it is given as well where nothing can be noted any more, on a full disk say. It is
+        *whole* where it says all that people want to see of what was released at its site, or below.
         """
         with suppress(JostleError):
             self._ask("note", Stated(site, answer, whole))
@@ -423,22 +355,13 @@ class Probe:
     # Probes on the same rows, or some of them
 
     def allot(self, epsilon: Amount, *, site: str = "allotment") -> Probe:
-        """A probe on the same rows with a budget of its own, spent here at once.
-
-        Args:
-            epsilon: the new budget, as it is written: 0.1, "1/3".
-            site: its name in the trace.
-        """
+        """A probe on the same rows with a budget of its own, spent here at once."""
         return Probe(self._ask("allot", epsilon, site))
 
     def earmark(self, epsilon: Amount, *, site: str = "earmarked") -> Probe:
         """A probe as `allot` gives, whose budget is spent here, at once and whole, with its first charge.
 
         What is refused before that costs nothing.
-
-        Args:
-            epsilon: the new budget, as it is written: 0.1, "1/3".
-            site: its name in the trace.
         """
         return Probe(self._ask("earmark", epsilon, site))
 
@@ -450,22 +373,14 @@ class Probe:
         """A probe on the same rows that may spend up to a budget: held back here, and charged as it is spent.
 
         For work that may end before all of it is spent. `settle` the probe when it is done.
-
-        Args:
-            epsilon: the most that it may spend, as it is written: 0.1, "1/3".
-            site: its name in the trace.
         """
         return Probe(self._ask("reserve", epsilon, site))
 
     def hand(self, epsilon: Amount, *, site: str, option: str, settles: bool, of_rows: bool = True) -> Probe:
         """A probe as `earmark` gives, or `reserve`, for an Option: each epsilon there is for one row.
 
-        Args:
-            epsilon: the new budget, in this probe's own amounts.
-            site: its name in the trace.
-            option: whose name the data's owner is shown, where approval is asked for.
-            settles: whether it is reserved.
-            of_rows: whether it is so; else they are for what they are for here.
+        It is reserved where it *settles*. Without *of_rows*, an epsilon is for what it is for here. The data's owner is
+        shown the *option*, where approval is asked for.
         """
         key = self._ask("hand", epsilon, site, option, settles, of_rows)
         return Probe(key, self._schema, 1 if of_rows else self._unit)
@@ -479,11 +394,6 @@ class Probe:
         """A probe on the same persons, of each of whom at most so many rows are read, with a budget as `earmark` gives.
 
         Noise is as much less as there are fewer rows of a person.
-
-        Args:
-            rows: the most rows of a person, no more than the schema says.
-            epsilon: the new budget, as it is written: 0.1, "1/3".
-            site: its name in the trace.
         """
         return Probe(self._ask("bounded", rows, epsilon, site))
 
@@ -491,20 +401,12 @@ class Probe:
         """A probe on the same rows and budget whose schema has these columns and the label, and no others.
 
         Features have names, such as "text=free", and become columns of 0 and 1.
-
-        Args:
-            *columns: names of attributes that stay.
         """
         return Probe(self._ask("only", tuple(columns)))
 
     @called_as('db.where("region", "north")')
     def where(self, column: str, *values: str) -> Probe:
-        """A probe on the rows that have one of the values in a column, spending from this one's budget.
-
-        Args:
-            column: a column of the schema.
-            *values: the values that its rows have.
-        """
+        """A probe on the rows that have one of the values in a column, spending from this one's budget."""
         return Probe(self._ask("narrowed", column, self._codes(column, values)))
 
     @called_as('db.parts("region")')
@@ -513,9 +415,6 @@ class Probe:
 
         They share no row, so together they cost what the dearest of them costs; under replace_one, where a row can
         move from one to another, what the two dearest cost.
-
-        Args:
-            column: a column of the schema.
         """
         return tuple(Probe(key) for key in self._ask("split", column))
 
@@ -526,9 +425,6 @@ class Probe:
         Equal rows are in the same portion, and so are all rows of a person where the schema has one. How many rows are
         in one is not known. Portions share no row, so together they cost what the dearest of them costs; under
         replace_one, where a row can move from one to another, what the two dearest cost.
-
-        Args:
-            count: how many portions.
         """
         return tuple(Probe(key) for key in self._ask("portions", count))
 

@@ -11,7 +11,7 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import ExpressionError
-from jostle.privacy.events import Event, Laplace
+from jostle.privacy.events import Laplace
 from jostle.privacy.evidence import MOST_COMPARED, Measurement, measured
 from jostle.privacy.expressions import NODES, evaluate, known_of, sensitivity_of, tallies
 from jostle.privacy.mechanisms import Mechanism
@@ -37,7 +37,7 @@ LEAST_STEPS = 2**16
 
 def _leaves(expressions: Iterable[Expression]) -> tuple[Tally, ...]:
     """The different tallies of all expressions, in order of appearance."""
-    return tuple(dict.fromkeys(tally for each in expressions for tally in tallies(each)))
+    return tuple(dict.fromkeys(tally for expression in expressions for tally in tallies(expression)))
 
 
 def stack_of(expressions: Iterable[Expression], schema: Schema) -> Stack:
@@ -54,7 +54,7 @@ def evaluated(expressions: tuple[Expression, ...], tally: NDArray[np.int64], sch
         end = start + layer.cells(schema)
         found[leaf] = Numbers(tally[start:end].reshape(layer.shape(schema)))
         start = end
-    return tuple(evaluate(each, found) for each in expressions)
+    return tuple(evaluate(expression, found) for expression in expressions)
 
 
 @frozen(eq=False, repr=False)
@@ -89,6 +89,7 @@ class AddNoiseTo(Mechanism):
     Scale and shown numbers, in the trace, are in units.
     """
 
+    events = Laplace
     expression: Expression = field(
         validator=Component(NODES.members, what="a known private expression", error=ExpressionError)
     )
@@ -111,17 +112,12 @@ class AddNoiseTo(Mechanism):
             raise ExpressionError("the expression is the same whatever the rows are", fix="compute it without a probe")
         self._unit(known, schema, epsilon)
 
-    def event(self, epsilon: Fraction) -> Event:
-        """A Laplace event."""
-        return Laplace(epsilon)
-
     def scale(self, schema: Schema, epsilon: Fraction) -> Fraction:
         """The scale of the noise, in units."""
         known = known_of(self.expression, schema)
         return _steps(known, self._unit(known, schema, epsilon), schema) / epsilon
 
     def release(self, tally: NDArray[np.int64], schema: Schema, epsilon: Fraction, noise: Noise) -> NoisyNumbers:
-        """The noisy numbers."""
         unit, whole = self.in_units(tally, schema, epsilon)
         drawn = noise.discrete_laplace(self.scale(schema, epsilon), whole.size)
         both = zip(whole.ravel().tolist(), drawn.tolist(), strict=True)
@@ -156,7 +152,6 @@ class AddNoiseTo(Mechanism):
         )
 
     def shown(self, answer: NoisyNumbers) -> NDArray[np.int64]:
-        """The noisy numbers, in units."""
         return answer.units
 
     def measured(self, answer: NoisyNumbers, schema: Schema, epsilon: Fraction) -> tuple[Measurement, ...]:

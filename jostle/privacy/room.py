@@ -28,7 +28,7 @@ from jostle.privacy.release import NoisyNumbers
 from jostle.privacy.selection import SELECTIONS, Scored, Selection, best_of, seen_of
 from jostle.tables.block import Where
 from jostle.tables.closed import Closed, Places
-from jostle.tables.engines import FewerRows, Partial, ReadBy, RowSource, ViewSource
+from jostle.tables.engines import FewerRows, Partial, RowSource, RowView, ViewSource
 from jostle.tables.fields import name, names, text, truth, whole, wholes
 from jostle.tables.hashes import Portion
 from jostle.tables.kernels import Counts, Kernel
@@ -394,7 +394,7 @@ class Room:
         label = self.schema.label
         wanted = tuple(dict.fromkeys((*columns, *(() if label is None else (label,)))))
         schema = evolve(self.schema, columns=tuple((name, self.schema[name]) for name in wanted), features=None)
-        return evolve(self, source=ViewSource(schema, self.source, ReadBy(schema)))
+        return evolve(self, source=ViewSource(schema, self.source, RowView(schema)))
 
     def imitate(self, imitation: Imitation, epsilon: Fraction, site: str) -> Any:
         """The answer of a mechanism that keeps no promise: of public rows only, and before anything else."""
@@ -482,7 +482,7 @@ class Room:
 
     def charges(self) -> tuple[Charge, ...]:
         """All charges made here, as whoever asks counts."""
-        return tuple(each.times(self.unit) for each in self.ledger.charges)
+        return tuple(charge.times(self.unit) for charge in self.ledger.charges)
 
     def below(self, bound: int, count: int) -> NDArray[np.int64]:
         """Uniform whole numbers that have nothing to do with the rows."""

@@ -46,62 +46,46 @@ class Score(ABC):
         of them changes no pick.
         """
 
-    @abstractmethod
     def monotone(self, schema: Schema) -> bool:
-        """Whether between neighbours all scores move the same way, or stay."""
+        """Whether between neighbours all scores move the same way, or stay: False where a row may move some apart."""
+        return False
+
+
+class CountScore(Score):
+    """How many rows each candidate has: a row adds 0 or 1 to each.
+
+    So a row that comes or goes changes no score by more than 1, and all the same way; one that is replaced changes each
+    by 1 at most, some up and some down.
+    """
+
+    def scores(self, tally: NDArray[np.int64], schema: Schema) -> NDArray[np.int64]:
+        return tally
+
+    def sensitivity(self, schema: Schema) -> Fraction:
+        return Fraction(1)
+
+    def monotone(self, schema: Schema) -> bool:
+        return schema.neighbours == "add_remove"
 
 
 @frozen
-class Fullest(Score):
-    """How many rows have each combination of codes: picks the commonest.
-
-    A row adds 1 to one score (sensitivity 1, monotone); replacing it also takes 1 from another (1, not monotone).
-    """
+class Fullest(CountScore):
+    """How many rows have each combination of codes: picks the commonest."""
 
     columns: tuple[str, ...] = field(converter=names)
 
-    def kernel(self, schema: Schema) -> DenseKernel:  # noqa: ARG002 - the same for every schema
-        """The joint counts."""
+    def kernel(self, schema: Schema) -> DenseKernel:
         return Counts.of(*self.columns)
-
-    def scores(self, tally: NDArray[np.int64], schema: Schema) -> NDArray[np.int64]:  # noqa: ARG002 - as above
-        """The counts themselves."""
-        return tally
-
-    def sensitivity(self, schema: Schema) -> Fraction:  # noqa: ARG002 - as above
-        """The sensitivity, 1."""
-        return Fraction(1)
-
-    def monotone(self, schema: Schema) -> bool:
-        """Whether rows only come or go."""
-        return schema.neighbours == "add_remove"
 
 
 @frozen(eq=False)
-class MostHits(Score):
-    """How many rows each of many linear rules gets right: picks the best.
-
-    A row that comes adds 0 or 1 to every score (sensitivity 1, monotone); one that is replaced changes each by 1 at
-    most, some up and some down.
-    """
+class MostHits(CountScore):
+    """How many rows each of many linear rules gets right: picks the best."""
 
     hits: ManyHits = field(validator=Component((ManyHits,)))
 
-    def kernel(self, schema: Schema) -> DenseKernel:  # noqa: ARG002 - the same for every schema
-        """The rows that each gets right."""
+    def kernel(self, schema: Schema) -> DenseKernel:
         return self.hits
-
-    def scores(self, tally: NDArray[np.int64], schema: Schema) -> NDArray[np.int64]:  # noqa: ARG002 - as above
-        """How many they are."""
-        return tally
-
-    def sensitivity(self, schema: Schema) -> Fraction:  # noqa: ARG002 - as above
-        """The sensitivity, 1."""
-        return Fraction(1)
-
-    def monotone(self, schema: Schema) -> bool:
-        """Whether rows only come or go."""
-        return schema.neighbours == "add_remove"
 
 
 def pick_rate(epsilon: Fraction, sensitivity: Fraction, *, monotone: bool) -> Fraction:
@@ -143,13 +127,13 @@ class QuantileScore(Score):
     part: int = field(converter=whole, validator=Within(0, MOST_PARTS))
     of: int = field(converter=whole, validator=Within(1, MOST_PARTS))
 
-    def kernel(self, schema: Schema) -> DenseKernel:  # noqa: ARG002 - the same for every schema
+    def kernel(self, schema: Schema) -> DenseKernel:
         """How many numbers lie in each interval."""
         if self.part > self.of:
             raise ProbeError(f"the quantile {self.part}/{self.of} is above 1", fix="0.5")
         return Ranks(self.column, self.starts)
 
-    def scores(self, tally: Integers, schema: Schema) -> Integers:  # noqa: ARG002 - as above
+    def scores(self, tally: Integers, schema: Schema) -> Integers:
         """How far each interval is off."""
         upto = np.cumsum(tally)
         target = self.part * (upto[-1] if len(upto) else 0)
@@ -160,10 +144,6 @@ class QuantileScore(Score):
     def sensitivity(self, schema: Schema) -> Fraction:
         """The most that a score changes."""
         return Fraction(max(self.part, self.of - self.part) if schema.neighbours == "add_remove" else self.of)
-
-    def monotone(self, schema: Schema) -> bool:  # noqa: ARG002 - as above
-        """False: the scores need not move the same way."""
-        return False
 
 
 FARTHEST = 2**62
@@ -203,10 +183,6 @@ class Misfit(Score):
         distances: NDArray[np.int64] = np.abs(box_sums(grid, self.low, self.high) - self.answers)
         return distances
 
-    def sensitivity(self, schema: Schema) -> Fraction:  # noqa: ARG002 - the same for every schema
+    def sensitivity(self, schema: Schema) -> Fraction:
         """The sensitivity, 1."""
         return Fraction(1)
-
-    def monotone(self, schema: Schema) -> bool:  # noqa: ARG002 - as above
-        """False: the scores need not move the same way."""
-        return False

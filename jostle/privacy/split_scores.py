@@ -42,7 +42,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from fractions import Fraction
 from functools import lru_cache
 from typing import Literal, get_args
 
@@ -51,7 +50,7 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import ProbeError
-from jostle.privacy.scores import Score
+from jostle.privacy.scores import CountScore
 from jostle.tables.fields import (
     Component,
     Components,
@@ -100,9 +99,9 @@ class GroupScore(ABC):
     def scores(self, tally: Integers, schema: Schema) -> Integers:
         """The scores, a row per group."""
 
-    @abstractmethod
     def allowed(self, schema: Schema) -> NDArray[np.bool_] | None:
         """Which candidates each group has; None if all of them. A public fact."""
+        return None
 
     @abstractmethod
     def spread(self, schema: Schema) -> int:
@@ -117,14 +116,24 @@ class GroupScore(ABC):
         """Number of groups a row is in, at most."""
 
 
+@frozen(eq=False, repr=False)
+class RoutedScore(GroupScore):
+    """A score whose groups are leaves of a routing."""
+
+    routing: Routing = field(validator=Component((Routing,)))
+
+    def touched(self, schema: Schema) -> int:
+        """One group per tree that a row is in."""
+        return self.routing.touched
+
+
 ROWS_BOUND = Within(1, 2**63 - 1)
 
 
 @frozen(eq=False, repr=False)
-class SplitScore(GroupScore):
+class SplitScore(RoutedScore):
     """How well each candidate splits each open leaf of a routing."""
 
-    routing: Routing = field(validator=Component((Routing,)))
     open: Integers = field(converter=int64s, validator=Sides(1))
     """The leaves to be split; each is a group."""
     utility: Utility = field(converter=word, validator=OneOf(get_args(Utility)))
@@ -139,7 +148,7 @@ class SplitScore(GroupScore):
     handicaps: Integers = field(default=(), converter=int64s, validator=Sides(1))
     """What is taken off each candidate's scores, in the utility's own units; nothing if empty."""
 
-    def kernel(self, schema: Schema) -> DenseKernel:  # noqa: ARG002 - the same for every schema
+    def kernel(self, schema: Schema) -> DenseKernel:
         """The counts by open leaf, value and class."""
         return SplitCounts(self.routing, self.open)
 
@@ -161,17 +170,13 @@ class SplitScore(GroupScore):
         ):
             raise ProbeError("the handicaps are not one for each candidate, from 0 to 2**40")
 
-    def allowed(self, schema: Schema) -> NDArray[np.bool_]:  # noqa: ARG002 - the same for every schema
+    def allowed(self, schema: Schema) -> NDArray[np.bool_]:
         """Which candidates each open leaf has."""
         return self.may
 
-    def spread(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+    def spread(self, schema: Schema) -> int:
         """D, in units of 1/GRID (of 1, for Max)."""
         return spread_of(self.utility, self.rows_bound)
-
-    def touched(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
-        """One group per tree that a row is in."""
-        return self.routing.touched
 
     def scores(self, tally: Integers, schema: Schema) -> Integers:
         """Minus the impurity of each split of each open leaf, 0 for leaves without rows, less the handicaps."""
@@ -220,30 +225,19 @@ class SplitScore(GroupScore):
 
 
 @frozen(eq=False, repr=False)
-class LeafMajority(GroupScore):
+class LeafMajority(RoutedScore):
     """How many rows of each class come to each leaf. A row that enters raises one class's score by 1: spread 1."""
 
-    routing: Routing = field(validator=Component((Routing,)))
-
-    def kernel(self, schema: Schema) -> DenseKernel:  # noqa: ARG002 - the same for every schema
+    def kernel(self, schema: Schema) -> DenseKernel:
         """The counts by leaf and class."""
         return LeafCounts(self.routing)
 
     def scores(self, tally: Integers, schema: Schema) -> Integers:
-        """The counts themselves."""
         return tally.reshape(-1, len(schema.classes))
 
-    def allowed(self, schema: Schema) -> None:  # noqa: ARG002 - the same for every schema
-        """None: any class may be picked."""
-        return
-
-    def spread(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+    def spread(self, schema: Schema) -> int:
         """The sensitivity, 1."""
         return 1
-
-    def touched(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
-        """One leaf per tree that a row is in."""
-        return self.routing.touched
 
 
 def units_of(utility: Utility) -> int:
@@ -287,7 +281,7 @@ def entropies(counts: Integers, rows_bound: int) -> Integers:
 
 
 @frozen(eq=False, repr=False)
-class MixedSplitScore(GroupScore):
+class MixedSplitScore(RoutedScore):
     """How well each candidate splits each open leaf, by the utility that the leaf was given.
 
     *Proof.* The open leaves of one tree share no row, and each is a group of `PickEach`. In a group the scores are
@@ -298,7 +292,6 @@ class MixedSplitScore(GroupScore):
     that was named under two utilities would be refused before any charge (`SplitCounts.cells`).
     """
 
-    routing: Routing = field(validator=Component((Routing,)))
     utilities: tuple[Utility, ...] = field(converter=words, validator=OneOf(get_args(Utility)))
     """One for each part of the open leaves; each at most once."""
     open: tuple[Integers, ...] = field(converter=int64_arrays, validator=Sides(1))
@@ -310,7 +303,7 @@ class MixedSplitScore(GroupScore):
     """For each utility, its leaves by candidates."""
     rows_bound: int = field(default=1, converter=whole, validator=ROWS_BOUND)
 
-    def kernel(self, schema: Schema) -> DenseKernel:  # noqa: ARG002 - the same for every schema
+    def kernel(self, schema: Schema) -> DenseKernel:
         """The counts by open leaf, value and class, for the leaves of all utilities."""
         self._check_parts()
         return SplitCounts(self.routing, np.concatenate(self.open))
@@ -321,7 +314,7 @@ class MixedSplitScore(GroupScore):
         for part in self._parts():
             part.check(schema)
 
-    def allowed(self, schema: Schema) -> NDArray[np.bool_]:  # noqa: ARG002 - the same for every schema
+    def allowed(self, schema: Schema) -> NDArray[np.bool_]:
         """Which candidates each open leaf has."""
         return np.concatenate(self.may)
 
@@ -329,13 +322,9 @@ class MixedSplitScore(GroupScore):
         """The largest spread of any group."""
         return max(part.spread(schema) for part in self._parts())
 
-    def spreads(self, schema: Schema, groups: int) -> Integers:  # noqa: ARG002 - they are counted here
+    def spreads(self, schema: Schema, groups: int) -> Integers:
         """Each leaf's spread, by its utility."""
         return np.repeat([part.spread(schema) for part in self._parts()], [len(part) for part in self.open])
-
-    def touched(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
-        """One group per tree that a row is in."""
-        return self.routing.touched
 
     def scores(self, tally: Integers, schema: Schema) -> Integers:
         """The scores, each part of the leaves by its utility."""
@@ -360,7 +349,7 @@ class MixedSplitScore(GroupScore):
 
 
 @frozen
-class MajoritiesBelow(Score):
+class MajoritiesBelow(CountScore):
     """For each layer, a column's groups by the label among the rows of a node: how many rows majorities have.
 
     Mohammed, Chen, Fung, Yu. Differentially private data release for data mining. KDD 2011: the function Max. A layer
@@ -393,14 +382,6 @@ class MajoritiesBelow(Score):
             start = end
         return np.array(scores, dtype=np.int64)
 
-    def sensitivity(self, schema: Schema) -> Fraction:  # noqa: ARG002 - the same for every schema
-        """1, as above."""
-        return Fraction(1)
-
-    def monotone(self, schema: Schema) -> bool:
-        """Whether rows only come or go."""
-        return schema.neighbours == "add_remove"
-
 
 MOST_SCORES = 2**27
 """Scores, of all cuts in all stretches, that are held at once: 1 GB of them."""
@@ -424,11 +405,10 @@ class Halves(GroupScore):
     ends: Integers = field(converter=int64s, validator=Sides(1))
     """The place after each stretch's last interval."""
 
-    def kernel(self, schema: Schema) -> DenseKernel:  # noqa: ARG002 - the same for every schema
-        """The counts by interval."""
+    def kernel(self, schema: Schema) -> DenseKernel:
         return self.margins
 
-    def check(self, schema: Schema) -> None:  # noqa: ARG002 - its kernel looks at the schema
+    def check(self, schema: Schema) -> None:
         """Refuse stretches that are none, share rows or have nothing to pick."""
         intervals = len(self.margins.cuts) + 1
         if not len(self.begins) or len(self.begins) != len(self.ends):
@@ -448,16 +428,16 @@ class Halves(GroupScore):
         uneven = np.abs(2 * below[None, 1:-1] - below[self.begins, None] - below[self.ends, None])
         return np.where(self.allowed(schema), -uneven, 0)
 
-    def allowed(self, schema: Schema) -> NDArray[np.bool_]:  # noqa: ARG002 - the same for every schema
+    def allowed(self, schema: Schema) -> NDArray[np.bool_]:
         """Which cuts are inside each stretch."""
         places = np.arange(1, len(self.margins.cuts) + 1)
         inside: NDArray[np.bool_] = (places > self.begins[:, None]) & (places < self.ends[:, None])
         return inside
 
-    def spread(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+    def spread(self, schema: Schema) -> int:
         """The spread, 2."""
         return 2
 
-    def touched(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+    def touched(self, schema: Schema) -> int:
         """1: stretches share no margin."""
         return 1

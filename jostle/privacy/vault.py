@@ -191,7 +191,7 @@ class Book:
         for number, people, neighbours, key, promise, spent in self.rows("accounts", **cells):
             facts = {"neighbours": neighbours, "people": people or None}
             under = tuple(evolve(each, facts=evolve(each.facts, **facts)) for each in opened if each.account == number)
-            most = {each.facts.rows_per_person for each in under if each.facts.rows_per_person is not None}
+            most = {table.facts.rows_per_person for table in under if table.facts.rows_per_person is not None}
             about_rows = sum((each.spent for each in under if each.facts.rows_per_person is None), Fraction(0))
             about = tuple(sorted(most)) if most or people else None
             account = Account(promise, spent, neighbours, people or None, about, about_rows)
@@ -201,14 +201,14 @@ class Book:
         if not held or min(len({each.key for each in held}), len({each.account.people for each in held})) < len(held):
             raise _damaged("no account, or one twice")
         lines_of = {each.account for each in promises} | {each.account for each in opened}
-        strays = lines_of - {each.number for each in held}
+        strays = lines_of - {statement.number for statement in held}
         if strays or counted.totals.keys() - {each.number for each in opened}:
             raise _damaged("lines of no account")
         return tuple(held), counted
 
     def reservations(self, of: AccountStatement) -> tuple[Reservation, ...]:
         """Every reservation of an account, in order."""
-        own = {each.number for each in of.tables}
+        own = {table.number for table in of.tables}
         cells = {"number": int, "of_table": int, "moment": str, "process": int, "site": str, "epsilon": Fraction}
         lines = (Reservation(*line) for line in self.rows("reservations", **cells))
         return tuple(line for line in lines if line.table in own)
@@ -289,7 +289,7 @@ def _check_account(account: Account, under: Iterable[OpenedTable], made: Sequenc
         raise _damaged("an account that nobody could have made")
     if made[-1:] != [account.promise] or any(former > later for former, later in pairwise(made)):
         raise _damaged("a promise that is not the last one that was made")
-    persons = ((each.facts.person, each.facts.rows_per_person) for each in under)
+    persons = ((table.facts.person, table.facts.rows_per_person) for table in under)
     if any((person is None) is not (most is None) or (most or 1) < 1 for person, most in persons):
         raise _damaged("a table that nobody could have opened")
     total = sum((each.spent for each in under), Fraction(0))
@@ -399,14 +399,14 @@ class MemoryVault:
                 raise VaultError("the vault was not opened")
             self._account = self._account.charged(amount, site, payer.table, self.name, self.raising)
 
-    def promised(self, key: bytes) -> Fraction:  # noqa: ARG002 - there is one
+    def promised(self, key: bytes) -> Fraction:
         """The promise, which stays as it is."""
         return Fraction(0) if self._account is None else self._account.promise
 
     def note(self, text: str, *, key: bytes | None, once: bool) -> None:
         """Keep nothing: nobody could be shown it."""
 
-    def account_of(self, table: TableFacts) -> Account | None:  # noqa: ARG002 - there is one
+    def account_of(self, table: TableFacts) -> Account | None:
         """Promise and spending; None where nothing was promised yet."""
         return self._account
 
@@ -482,7 +482,7 @@ class FileVault:
         lines: list[tuple[int, str, Fraction]] = []
         with writing(self.path) as connection:
             book = Book(connection)
-            accounts = {each.key: each for each in self._look(book)}
+            accounts = {statement.key: statement for statement in self._look(book)}
             for payer, amount, site in charges:
                 held = accounts[payer.key]
                 raising = self.raising(held.account.people)
@@ -513,7 +513,7 @@ class FileVault:
         with writing(self.path) as connection:
             book = Book(connection)
             for held in self._look(book):
-                told = once and any(each.reason == text for each in held.promises)
+                told = once and any(promise.reason == text for promise in held.promises)
                 if key in {None, held.key} and not told:
                     book.note(held.number, held.account.promise, text)
 
@@ -538,7 +538,7 @@ class FileVault:
         names = set(table.columns)
         likely = [each for each in held if not (names and each.tables and names.isdisjoint(each.columns))]
         if table.people is not None:
-            named = [each for each in held if each.account.people == table.people]
+            named = [statement for statement in held if statement.account.people == table.people]
             return next(iter([*named, *(each for each in likely if each.account.people is None)]), None)
         if len(likely) == 1:
             return likely[0]
@@ -589,7 +589,7 @@ class FileVault:
     def statements(self) -> tuple[AccountStatement, ...]:
         """All that it says of each account, at one moment."""
         with self._read() as (book, held):
-            return tuple(evolve(each, reservations=book.reservations(each)) for each in held)
+            return tuple(evolve(statement, reservations=book.reservations(statement)) for statement in held)
 
     def statement(self, people: str | None = None) -> AccountStatement:
         """All that it says of the account for *people*, or of the only one."""
@@ -621,7 +621,7 @@ class FileVault:
 
     def _one(self, held: Sequence[AccountStatement], people: str | None) -> AccountStatement:
         """The account for *people*, or the only one."""
-        found = [each for each in held if people in {None, each.account.people}]
+        found = [statement for statement in held if people in {None, statement.account.people}]
         if len(found) == 1:
             return found[0]
         names = ", ".join(shown(each.account.people) for each in held if each.account.people is not None) or "nobody"

@@ -30,7 +30,6 @@ class Follow(Handler):
         self._policies = dict(policies)
 
     def decide(self, choice: Choice) -> Decision | None:
-        """The decision of the label's policy."""
         policy = self._policies.get(choice.label)
         return None if policy is None else policy.decide(choice)
 
@@ -47,13 +46,21 @@ class Always:
 
 
 class Force(Follow):
-    """Answers choices with one alternative per label, wherever they are made."""
+    """Answers choices with one alternative per label, wherever they are made.
+
+    A label that is never met is an error, unless it need not occur.
+
+    >>> from jostle.sites import choose, force
+    >>> with force({"Rule": "Gini"}):
+    ...     choose("Rule", among=("Max", "Gini"))
+    'Gini'
+    """
 
     def __init__(self, alternatives: Mapping[str, str], *, must_occur: bool = True) -> None:
         super().__init__({label: Always(alternative) for label, alternative in alternatives.items()})
         self._unmet = set(alternatives) if must_occur else set()
 
-    def look(self, choice: Choice, decision: Decision) -> None:  # noqa: ARG002 - that it was asked is enough
+    def look(self, choice: Choice, decision: Decision) -> None:
         """Note that the label was met, though a handler further in may have answered."""
         self._unmet.discard(choice.label)
 
@@ -65,7 +72,14 @@ class Force(Follow):
 
 
 class Record(Handler):
-    """Keeps what was seen and taken, in order; answers nothing."""
+    """Keeps what was seen and taken, in order; answers nothing.
+
+    >>> from jostle.sites import choose, record
+    >>> with record() as kept:
+    ...     _ = choose("Rule", among=("Max", "Gini"), informed_by={"n": 12})
+    >>> kept.lines[0].site, kept.lines[0].alternatives, kept.lines[0].seen["n"].tolist()
+    ('Rule#1', ('Max',), [12.0])
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -77,12 +91,19 @@ class Record(Handler):
         return tuple(self._lines)
 
     def look(self, choice: Choice, decision: Decision) -> None:
-        """Keep it."""
         self._lines.append(Taken(choice.label, choice.site, choice.among, choice.seen, decision.taken))
 
 
 class Replay(Handler):
-    """Answers choices as a recording has them, in its order; a program that asks anything else is refused."""
+    """Answers choices as a recording has them, in its order; a program that asks anything else is refused.
+
+    >>> from jostle.sites import choose, force, record, replay
+    >>> with force({"Rule": "Gini"}), record() as kept:
+    ...     _ = choose("Rule", among=("Max", "Gini"))
+    >>> with replay(kept.lines):
+    ...     choose("Rule", among=("Max", "Gini"))
+    'Gini'
+    """
 
     def __init__(self, recording: Iterable[Taken]) -> None:
         super().__init__()
@@ -154,54 +175,8 @@ class Explore(Handler):
         return self._noise.below(COIN, count) % bound
 
 
-def follow(policies: Mapping[str, Policy]) -> Follow:
-    """A handler that answers by these policies, label by label."""
-    return Follow(policies)
-
-
-def force(alternatives: Mapping[str, str], *, must_occur: bool = True) -> Force:
-    """A handler that answers with these alternatives, label by label.
-
-    A label that is never met is an error, unless it need not occur.
-
-    >>> from jostle.sites import choose
-    >>> with force({"Rule": "Gini"}):
-    ...     choose("Rule", among=("Max", "Gini"))
-    'Gini'
-    """
-    return Force(alternatives, must_occur=must_occur)
-
-
-def record() -> Record:
-    """A handler that keeps what was seen and taken.
-
-    >>> from jostle.sites import choose
-    >>> with record() as kept:
-    ...     _ = choose("Rule", among=("Max", "Gini"), informed_by={"n": 12})
-    >>> kept.lines[0].site, kept.lines[0].alternatives, kept.lines[0].seen["n"].tolist()
-    ('Rule#1', ('Max',), [12.0])
-    """
-    return Record()
-
-
-def replay(recording: Iterable[Taken]) -> Replay:
-    """A handler that answers as a recording has it.
-
-    >>> from jostle.sites import choose
-    >>> with force({"Rule": "Gini"}), record() as kept:
-    ...     _ = choose("Rule", among=("Max", "Gini"))
-    >>> with replay(kept.lines):
-    ...     choose("Rule", among=("Max", "Gini"))
-    'Gini'
-    """
-    return Replay(recording)
-
-
-def explore(seed: int, rate: Amount = 1, policies: Mapping[str, Policy] | None = None) -> Explore:
-    """A handler that takes random alternatives now and then, and otherwise those of *policies*."""
-    return Explore(seed, rate, policies)
-
-
+follow, force, record, replay, explore = Follow, Force, Record, Replay, Explore
+"""As they are called around a program: `with force({"Rule": "Gini"}): ...`."""
 MOST_RUNS = 10_000
 
 

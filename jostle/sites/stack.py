@@ -202,7 +202,7 @@ class Handler:
     def __init__(self) -> None:
         self._tokens: list[tuple[Token[tuple[Handler, ...]], Token[_Run | None] | None]] = []
 
-    def decide(self, choice: Choice) -> Decision | None:  # noqa: ARG002 - most kinds look at it
+    def decide(self, choice: Choice) -> Decision | None:
         """A decision, or None to leave it to the handlers further out."""
         return None
 
@@ -261,12 +261,6 @@ def choose(
 
     *informed_by* are public or released numbers. Without a handler that answers, *policy* does; without one, what
     `jostle train` learned for the Option that runs; and without that, the first alternative listed is taken.
-
-    Args:
-        label: the name of the choice, the same wherever the same is chosen.
-        among: the alternatives.
-        informed_by: public or released numbers, by name.
-        policy: what decides where no handler does.
 
     Raises:
         ChoiceError: the alternatives are no different names, or other ones than before; or a handler answers with

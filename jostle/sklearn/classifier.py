@@ -111,9 +111,7 @@ class PrivateClassifier(ClassifierMixin, PrivateRows):  # type: ignore[misc]  # 
     def fit(self, X: Any, y: Any = None) -> PrivateClassifier:
         """Learn from rows and their labels; *epsilon* is charged for it, unless they are public.
 
-        Args:
-            X: rows of attributes: a dataframe or an array; or a probe, of `jostle.connect` say.
-            y: a label for each; a probe has them.
+        *X* is a dataframe or an array, or a probe, of `jostle.connect` say, which has the labels.
 
         Raises:
             BudgetError: nothing was promised, or less is left than a fit costs.
@@ -136,9 +134,6 @@ class PrivateClassifier(ClassifierMixin, PrivateRows):  # type: ignore[misc]  # 
     def predict(self, X: Any) -> NDArray[Any]:
         """The likeliest class of each row, as the schema declares it: a number, a truth or a text.
 
-        Args:
-            X: rows of attributes: a dataframe or an array.
-
         Raises:
             TableError: the rows have other columns than those it was fitted on.
         """
@@ -151,9 +146,6 @@ class PrivateClassifier(ClassifierMixin, PrivateRows):  # type: ignore[misc]  # 
 
         What the model says of a row was paid for, whosever row it is. What is made of predictions together with rows
         or labels that are private is as private as these.
-
-        Args:
-            X: rows of attributes: a dataframe or an array.
 
         Raises:
             TableError: the rows have other columns than those it was fitted on.
@@ -179,10 +171,6 @@ class PrivateClassifier(ClassifierMixin, PrivateRows):  # type: ignore[misc]  # 
         For the share, one question counts the rows that are predicted right and those that are not, of which a row
         changes one by 1. Where noise leaves none of either, it is that of a guess among the classes, with a warning
         (`jostle.errors.FewRowsWarning`). A model that gives all rows one chance has an area of one half, for nothing.
-
-        Args:
-            X: rows of attributes: a dataframe or an array; or a probe.
-            y: a label for each; a probe has them.
 
         Raises:
             BudgetError: less is left than a score costs.

@@ -54,10 +54,7 @@ class PrivateFolds:
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Places, Places]]:  # noqa: ARG002 - scikit-learn gives labels
         """Yield the places of the rows to learn from and of those held out, for each fold.
 
-        Args:
-            X: rows.
-            y: labels; they are not looked at.
-            groups: whose each row is, if persons are protected: all rows of a person go to one fold.
+        *groups* say whose each row is, where persons are protected: all rows of a person go to one fold.
 
         Raises:
             TableError: there are no rows, or not one group for each.
@@ -74,13 +71,7 @@ class PrivateFolds:
             yield np.flatnonzero(drawn != fold), np.flatnonzero(drawn == fold)
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:  # noqa: ARG002 - as above
-        """How many folds there are.
-
-        Args:
-            X: not looked at.
-            y: not looked at.
-            groups: not looked at.
-        """
+        """How many folds there are."""
         return self.n_splits
 
 

@@ -31,17 +31,7 @@ class PrivateFeatureSelector(SelectorMixin, PrivateRows):  # type: ignore[misc] 
     from one where both name the same vault, or the label is the same. An Option selects values, and a column is kept of
     which one value was. Of a sparse matrix the schema declares what its columns are called
     (`features=SparseFeatures("text", words=[...])`). Where nothing passes, nothing is kept, and scikit-learn says so.
-    With *public*, anybody may see the rows: nothing is charged, and noise comes from *random_state*.
-
-    Args:
-        option: an Option that selects, or its name.
-        epsilon: what a fit costs.
-        schema: the public facts about the rows, or a TOML file of them.
-        vault: a file that remembers what is spent.
-        promise: the budget for all that is asked of these rows, by this and by others; needed where there is none yet.
-        person: the column of X that says whose each row is, where the schema does not: persons are protected then.
-        public: whether anybody may see the rows.
-        random_state: an integer or a generator that noise comes from, for public rows.
+    Settings are those of a `PrivateClassifier`, where nothing is scored.
 
     Raises:
         OptionError: settings do not fit together: when it is fitted.
@@ -79,9 +69,7 @@ class PrivateFeatureSelector(SelectorMixin, PrivateRows):  # type: ignore[misc] 
     def fit(self, X: Any, y: Any = None) -> PrivateFeatureSelector:
         """Find the columns; *epsilon* is charged for it, unless the rows are public.
 
-        Args:
-            X: rows of attributes: a dataframe, an array, or a sparse matrix; or a probe, of `jostle.connect` say.
-            y: a label for each; a probe has them.
+        *X* is a dataframe, an array or a sparse matrix, or a probe, which has the labels.
 
         Raises:
             BudgetError: nothing was promised, or less is left than a fit costs.
@@ -95,9 +83,6 @@ class PrivateFeatureSelector(SelectorMixin, PrivateRows):  # type: ignore[misc] 
 
     def transform(self, X: Any) -> Any:
         """The columns kept, as what X is: a dataframe's by name, those of an array or a sparse matrix in order.
-
-        Args:
-            X: rows as those it was fitted on.
 
         Raises:
             TableError: the rows have other columns than those it was fitted on.
@@ -125,11 +110,7 @@ class PrivateFeatureSelector(SelectorMixin, PrivateRows):  # type: ignore[misc] 
         return array[:, np.flatnonzero(support)]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Names of the columns kept, as the schema calls them.
-
-        Args:
-            input_features: names of all columns, where they had none.
-        """
+        """Names of the columns kept, as the schema calls them."""
         check_is_fitted(self)
         schema = self.selected_.schema
         given = self.schema is not None or self._of_probe

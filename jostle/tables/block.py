@@ -102,25 +102,31 @@ class Block:
         if self.bits is not None:
             return self.rows(places)
         # What is asked of them is about few columns.
-        return Block(
-            TakenColumns(self.columns, places),
-            len(places),
-            None if self.multiplicity is None else self.multiplicity[places],
-            None,
-            TakenColumns(self.steps, places),
-            None if self.whose is None else self.whose.rows(places),
-        )
+        taken, steps = TakenColumns(self.columns, places), TakenColumns(self.steps, places)
+        return self._picked(places, len(places), taken, steps)
 
     def rows(self, places: NDArray[np.intp]) -> Block:
         """The rows at these places."""
-        return Block(
-            {name: codes[places] for name, codes in self.columns.items()},
-            len(places),
-            None if self.multiplicity is None else self.multiplicity[places],
-            None if self.bits is None else self.bits.rows(places),
-            {name: steps[places] for name, steps in self.steps.items()},
-            None if self.whose is None else self.whose.rows(places),
-        )
+        bits = None if self.bits is None else self.bits.rows(places)
+        return self._picked(places, len(places), _taken(self.columns, places), _taken(self.steps, places), bits)
+
+    def part(self, rows: slice) -> Block:
+        """Some rows that stand one after the other."""
+        bits = None if self.bits is None else self.bits.part(rows.start, rows.stop)
+        length = rows.stop - rows.start
+        return self._picked(rows, length, _taken(self.columns, rows), _taken(self.steps, rows), bits)
+
+    def _picked(
+        self,
+        at: slice | NDArray[np.intp],
+        length: int,
+        columns: Mapping[str, Codes],
+        steps: Mapping[str, Codes],
+        bits: Bits | None = None,
+    ) -> Block:
+        """What these are of some rows, with how often each is there and whose it is."""
+        times = None if self.multiplicity is None else self.multiplicity[at]
+        return Block(columns, length, times, bits, steps, None if self.whose is None else self.whose.rows(at))
 
     def full(self, names: Iterable[str], schema: Schema) -> Block:
         """These columns of the rows that have a value in all of them; the block itself where no row has a blank."""
@@ -129,9 +135,7 @@ class Block:
         if keep is None:
             return self
         places = np.flatnonzero(keep)
-        columns = {name: self.columns[name][places] for name in wanted}
-        times = None if self.multiplicity is None else self.multiplicity[places]
-        return Block(columns, len(places), times, whose=None if self.whose is None else self.whose.rows(places))
+        return self._picked(places, len(places), {name: self.columns[name][places] for name in wanted}, {})
 
     def having(self, names: Iterable[str], schema: Schema) -> Block:
         """All columns of the rows that have a value in all of these; the block itself where no row has a blank."""
@@ -184,6 +188,10 @@ class Block:
             keys *= schema[name].size
             keys += self.columns[name].astype(np.int64)
         return keys
+
+
+def _taken(columns: Mapping[str, Codes], at: slice | NDArray[np.intp]) -> dict[str, Codes]:
+    return {name: codes[at] for name, codes in columns.items()}
 
 
 def grain_in(schema: Schema, name: str) -> Grain:

@@ -18,6 +18,7 @@ when it learns and when it predicts; and a row whose label is blank is not learn
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from datetime import date, datetime, time, timedelta
@@ -220,9 +221,68 @@ def _check_told_apart(values: tuple[str, ...]) -> None:
                 )
 
 
+class Coded(ABC):
+    """What all columns have: a code for each declared value or bin, perhaps one for others, and one for no value."""
+
+    outside: str
+    missing: str
+
+    @property
+    @abstractmethod
+    def declared(self) -> tuple[str, ...]:
+        """The label of each declared value, or bin; no two alike."""
+
+    @property
+    @abstractmethod
+    def declared_count(self) -> int:
+        """How many there are."""
+
+    @abstractmethod
+    def _declared_levels(self) -> Iterable[tuple[int, ...]]:
+        """The group of each of them, coarser ones first."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The label of each code, no two alike."""
+        return self.declared + (OTHER,) * (self.outside == "other") + (MISSING,) * (self.missing == "value")
+
+    @cached_property
+    def size(self) -> int:
+        """Number of codes."""
+        return self.declared_count + (self.outside == "other") + (self.missing == "value")
+
+    @property
+    def blank(self) -> int | None:
+        """What stands for a blank in blocks, beyond the codes; None where no row has any."""
+        return self.size if "blank" in {self.outside, self.missing} else None
+
+    @property
+    def other_code(self) -> int | None:
+        """The code of what is not declared, or *blank*; None if it is moved to an end, or its row dropped."""
+        return {"other": self.declared_count, "blank": self.blank}.get(self.outside)
+
+    @property
+    def missing_code(self) -> int | None:
+        """The code of empty cells, or *blank*; None if their rows are dropped."""
+        return {"value": self.size - 1, "blank": self.blank}.get(self.missing)
+
+    @property
+    def levels(self) -> tuple[tuple[int, ...], ...]:
+        """The group of each code, coarser ones first, from all together to each by itself.
+
+        The extra values are each a group by itself, but where all are together.
+        """
+        size = self.size
+        wider = [
+            (*level, *range(max(level) + 1, max(level) + 1 + size - len(level))) for level in self._declared_levels()
+        ]
+        alike = (0,) * size
+        return (*(() if alike in wider else (alike,)), *wider)
+
+
 @made_as('Categorical(["no", "yes"])', why=PUBLIC)
 @frozen
-class Categorical:
+class Categorical(Coded):
     """A column with a declared list of values.
 
     A cell has a value if it is the same, however it is written and whatever type it comes in: 1, 1.0, "01" and True are
@@ -261,39 +321,21 @@ class Categorical:
         _check_told_apart(self.values)
 
     @property
-    def labels(self) -> tuple[str, ...]:
-        """The label of each code."""
-        return self.values + _extra(other=self.outside == "other", missing=self.missing == "value")
-
-    @cached_property
-    def size(self) -> int:
-        """Number of codes."""
-        return len(self.values) + (self.outside == "other") + (self.missing == "value")
+    def declared(self) -> tuple[str, ...]:
+        return self.values
 
     @property
-    def blank(self) -> int | None:
-        """What stands for a blank in blocks, beyond the codes; None where no row has any."""
-        return self.size if "blank" in {self.outside, self.missing} else None
+    def declared_count(self) -> int:
+        return len(self.values)
 
-    @property
-    def other_code(self) -> int | None:
-        """The code of undeclared values, or *blank*; None if their rows are dropped."""
-        return {"other": len(self.values), "blank": self.blank}.get(self.outside)
-
-    @property
-    def missing_code(self) -> int | None:
-        """The code of empty cells, or *blank*; None if their rows are dropped."""
-        return {"value": self.size - 1, "blank": self.blank}.get(self.missing)
-
-    @property
-    def levels(self) -> tuple[tuple[int, ...], ...]:
-        """The group of each code, coarser ones first: all together, by the taxonomy, and each by itself."""
-        return _with_extra(levels_of(self.taxonomy or self.values, self.values), self.size)
+    def _declared_levels(self) -> Iterable[tuple[int, ...]]:
+        """By the taxonomy."""
+        return levels_of(self.taxonomy or self.values, self.values)
 
 
 @made_as("Numeric(0, 100)", why=PUBLIC)
 @frozen
-class Numeric:
+class Numeric(Coded):
     """A column of numbers with public bounds, cut into bins.
 
     Raises:
@@ -390,9 +432,6 @@ class Numeric:
     def moment(self, number: float) -> datetime:
         """The date or time that a number of this column stands for, such as its mean.
 
-        Args:
-            number: in the units of the column.
-
         Raises:
             SchemaError: the column has no dates or times, or there is no such date.
         """
@@ -412,12 +451,19 @@ class Numeric:
         return self.bins
 
     @property
-    def labels(self) -> tuple[str, ...]:
-        """The label of each code, no two alike."""
+    def declared(self) -> tuple[str, ...]:
         written = self._written_cuts()
         bins = [f"[{left}, {right})" for left, right in pairwise(written)]
-        bins[-1] = f"[{written[-2]}, {written[-1]}]"
-        return tuple(bins) + _extra(other=self.outside == "other", missing=self.missing == "value")
+        return (*bins[:-1], f"[{written[-2]}, {written[-1]}]")
+
+    @property
+    def declared_count(self) -> int:
+        return self.bins
+
+    def _declared_levels(self) -> Iterable[tuple[int, ...]]:
+        """Bins in 2 groups, 4, and so on."""
+        counts = [2**level for level in range(self.bins.bit_length()) if 2**level < self.bins]
+        return [tuple(code * count // self.bins for code in range(self.bins)) for count in (*counts, self.bins)]
 
     def _written_cuts(self) -> list[str]:
         cuts = self.cut_points
@@ -429,33 +475,6 @@ class Numeric:
             if len(set(texts := [f"{cut:.{digits}g}" for cut in cuts])) == len(cuts)
         )
 
-    @cached_property
-    def size(self) -> int:
-        """Number of codes."""
-        return self.bins + (self.outside == "other") + (self.missing == "value")
-
-    @property
-    def blank(self) -> int | None:
-        """What stands for a blank in blocks, beyond the codes; None where no row has any."""
-        return self.size if "blank" in {self.outside, self.missing} else None
-
-    @property
-    def other_code(self) -> int | None:
-        """The code of numbers out of bounds, or *blank*; None if they are clamped or their rows dropped."""
-        return {"other": self.bins, "blank": self.blank}.get(self.outside)
-
-    @property
-    def missing_code(self) -> int | None:
-        """The code of empty cells, or *blank*; None if their rows are dropped."""
-        return {"value": self.size - 1, "blank": self.blank}.get(self.missing)
-
-    @property
-    def levels(self) -> tuple[tuple[int, ...], ...]:
-        """The group of each code, coarser ones first: all together, bins in 2 groups, 4, and so on, apart."""
-        counts = [2**level for level in range(self.bins.bit_length()) if 2**level < self.bins]
-        ordered = [tuple(code * count // self.bins for code in range(self.bins)) for count in (*counts, self.bins)]
-        return _with_extra(ordered, self.size)
-
 
 Column = Categorical | Numeric
 
@@ -466,17 +485,6 @@ class Identifier:
 
     It is looked at for `Table.notes` alone, which tell the owner of values that stand in several rows.
     """
-
-
-def _with_extra(levels: Iterable[tuple[int, ...]], size: int) -> tuple[tuple[int, ...], ...]:
-    """Levels with the extra values as well, each a group by itself, and a coarsest one that holds them too."""
-    wider = [(*level, *range(max(level) + 1, max(level) + 1 + size - len(level))) for level in levels]
-    alike = tuple(0 for _ in range(size))
-    return (*(() if alike in wider else (alike,)), *map(tuple, wider))
-
-
-def _extra(*, other: bool, missing: bool) -> tuple[str, ...]:
-    return ((OTHER,) if other else ()) + ((MISSING,) if missing else ())
 
 
 MOST_CHANCES = 2**20

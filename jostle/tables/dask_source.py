@@ -62,7 +62,6 @@ class DaskSource(PiecesSource):
     """Then what *kept* is of all rows."""
 
     def bounded(self, key: bytes) -> DaskSource:
-        """The rows that are held of each person."""
         return evolve(self, key=key, kept=[], seen=[], whole=self.kept)
 
     def ready(self) -> None:

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import starmap
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import quote, urlsplit
@@ -133,16 +135,6 @@ def _called(text: str) -> set[str]:
 NOT_RUN = "the query could not be run"
 
 
-# PostgreSQL
-
-SETTINGS = {
-    "timezone": "UTC",
-    "datestyle": "ISO, YMD",
-    "intervalstyle": "postgres",
-    "extra_float_digits": "1",
-    "bytea_output": "hex",
-    "client_encoding": "UTF8",
-}
 PLAIN = (
     pa.types.is_boolean,
     pa.types.is_integer,
@@ -153,6 +145,72 @@ PLAIN = (
     pa.types.is_large_binary,
 )
 """Types of cells that are equal where they are the same; others are read as texts, but for floats."""
+
+
+class ArrowDatabase(Database):
+    """A database whose rows come as Arrow: columns of plain types as they are, others as texts."""
+
+    text: ClassVar[str]
+    """How a column is read as a text."""
+    same: ClassVar[str] = "{}"
+    """What two texts have in common just where they are the same, whatever their collation."""
+
+    @abstractmethod
+    def _types(self, query: str) -> pa.Schema:
+        """The columns of a query's result, and their types."""
+
+    @abstractmethod
+    def _streamed(self, statement: str) -> Iterator[Batch]:
+        """Yield what a statement gives, batch by batch."""
+
+    def _unmet(self, mistake: Exception) -> TableError | None:
+        """What is said where a query cannot be run."""
+        return None
+
+    def _ended(self, mistake: Exception) -> TableError | None:
+        """What is said where one is not run to its end."""
+        return self._unmet(mistake)
+
+    def names(self, query: str) -> tuple[str, ...]:
+        with _told(NOT_RUN, self._unmet):
+            return tuple(self._types(query).names)
+
+    def batches(self, query: str, names: Iterable[str]) -> Iterator[Batch]:
+        with _told(NOT_RUN, self._ended):
+            types = self._types(query)
+            columns = [self._read(name, types.field(name).type)[0] for name in names]
+            yield from self._streamed(_of(", ".join(columns) or "NULL", query))
+
+    def counted(self, query: str, names: Iterable[str]) -> Iterator[Batch] | None:
+        with _told(NOT_RUN, self._ended):
+            types = self._types(query)
+        kinds = [(name, types.field(name).type) for name in names]
+        if any(pa.types.is_floating(kind) for _, kind in kinds):
+            return None
+        keys = [self.same.format(column) if as_text else column for column, as_text in starmap(self._read, kinds)]
+        by = f" GROUP BY {', '.join(map(str, range(1, len(keys) + 1)))}" if keys else ""
+        return self._guarded(_of(", ".join([*keys, "count(*)::bigint"]), query) + by)
+
+    def _guarded(self, statement: str) -> Iterator[Batch]:
+        with _told(NOT_RUN, self._ended):
+            yield from self._streamed(statement)
+
+    def _read(self, name: str, kind: pa.DataType) -> tuple[str, bool]:
+        """What a column is read as, and whether that is a text."""
+        as_text = not (pa.types.is_floating(kind) or any(is_plain(kind) for is_plain in PLAIN))
+        return self.text.format(_quoted(name)) if as_text else _quoted(name), as_text
+
+
+# PostgreSQL
+
+SETTINGS = {
+    "timezone": "UTC",
+    "datestyle": "ISO, YMD",
+    "intervalstyle": "postgres",
+    "extra_float_digits": "1",
+    "bytea_output": "hex",
+    "client_encoding": "UTF8",
+}
 JOINS = {"Nested Loop": "joins", "Hash Join": "joins", "Merge Join": "joins"}
 MIXING = {
     **JOINS,
@@ -166,10 +224,10 @@ MIXING = {
 }
 
 
-class PostgreSQL(Database):
+class PostgreSQL(ArrowDatabase):
     """A database of PostgreSQL, by ADBC. What opens it may be in the URL, the environment or a service file."""
 
-    kind = "PostgreSQL"
+    kind, text = "PostgreSQL", '{}::text COLLATE "C"'
 
     def __init__(self, url: str) -> None:
         try:
@@ -203,32 +261,13 @@ class PostgreSQL(Database):
             cursor.execute(_of("*", query) + " LIMIT 0")
             return cursor.fetch_arrow_table().schema
 
-    def names(self, query: str) -> tuple[str, ...]:
-        """The names of the columns of a query's result."""
-        with _told(NOT_RUN):
-            return tuple(self._types(query).names)
-
-    def batches(self, query: str, names: Iterable[str]) -> Iterator[Batch]:
-        """Yield these columns of a query's result, batch by batch."""
-        with _told(NOT_RUN, _ended):
-            types = self._types(query)
-            columns = [_form(name, types.field(name).type) for name in names]
-            yield from self._streamed(_of(", ".join(columns) or "NULL", query))
-
-    def counted(self, query: str, names: Iterable[str]) -> Iterator[Batch] | None:
-        """Yield combinations of cells, and how often each is there."""
-        with _told(NOT_RUN, _ended):
-            types = self._types(query)
-        kinds = [(name, types.field(name).type) for name in names]
-        if any(pa.types.is_floating(kind) for _, kind in kinds):
-            return None
-        columns = [_form(name, kind) for name, kind in kinds]
-        by = f" GROUP BY {', '.join(map(str, range(1, len(columns) + 1)))}" if columns else ""
-        return self._guarded(_of(", ".join([*columns, "count(*)::bigint"]), query) + by)
-
-    def _guarded(self, statement: str) -> Iterator[Batch]:
-        with _told(NOT_RUN, _ended):
-            yield from self._streamed(statement)
+    def _ended(self, mistake: Exception) -> TableError:
+        return TableError(
+            "the query was not run to its end, or its snapshot has ended",
+            why="all questions are about the rows of one moment, which the database holds no longer than its "
+            "connection",
+            fix="open the table again; what was charged stays charged",
+        )
 
     def _streamed(self, statement: str) -> Iterator[Batch]:
         try:
@@ -247,7 +286,6 @@ class PostgreSQL(Database):
                     yield batch.columns, batch.num_rows
 
     def plan(self, query: str) -> QueryPlan:
-        """What a query does."""
         with _told(NOT_RUN):
             ((said,),) = self._said(f"EXPLAIN (VERBOSE, COSTS OFF, FORMAT JSON) {query}")
             whole = json.loads(said) if isinstance(said, str) else said
@@ -267,26 +305,11 @@ class PostgreSQL(Database):
         return QueryPlan("Limit" in kinds, tuple(names), tuple(dict.fromkeys(mixes)))
 
 
-def _form(name: str, kind: pa.DataType) -> str:
-    """What a column is read as."""
-    if pa.types.is_floating(kind) or any(is_plain(kind) for is_plain in PLAIN):
-        return _quoted(name)
-    return f'{_quoted(name)}::text COLLATE "C"'
-
-
 def _not_opened(_: Exception) -> TableError:
     return TableError(
         "the database could not be opened",
         why="what it says is kept back: that may hold what opens it",
         fix="psql opens it by the same URL, PGHOST, PGUSER, PGPASSWORD, PGSERVICE and ~/.pgpass",
-    )
-
-
-def _ended(_: Exception) -> TableError:
-    return TableError(
-        "the query was not run to its end, or its snapshot has ended",
-        why="all questions are about the rows of one moment, which the database holds no longer than its connection",
-        fix="open the table again; what was charged stays charged",
     )
 
 
@@ -313,10 +336,10 @@ DUCKDB_MIXING = {
 }
 
 
-class DuckDB(Database):
+class DuckDB(ArrowDatabase):
     """A file of DuckDB. It reads nothing beside it, and no extension is ever fetched."""
 
-    kind = "DuckDB"
+    kind, text, same = "DuckDB", "CAST({} AS VARCHAR)", "encode({})"  # bytes
 
     def __init__(self, url: str) -> None:
         try:
@@ -360,35 +383,6 @@ class DuckDB(Database):
     def _types(self, query: str) -> pa.Schema:
         return self._connection.sql(_of("*", query) + " LIMIT 0").to_arrow_reader(BATCH_ROWS).schema
 
-    def names(self, query: str) -> tuple[str, ...]:
-        """The names of the columns of a query's result."""
-        with _told(NOT_RUN, self._unmet):
-            return tuple(self._types(query).names)
-
-    def batches(self, query: str, names: Iterable[str]) -> Iterator[Batch]:
-        """Yield these columns of a query's result, batch by batch."""
-        with _told(NOT_RUN, self._unmet):
-            types = self._types(query)
-            columns = [_duck_form(name, types.field(name).type) for name in names]
-            yield from self._streamed(_of(", ".join(columns) or "NULL", query))
-
-    def counted(self, query: str, names: Iterable[str]) -> Iterator[Batch] | None:
-        """Yield combinations of cells, and how often each is there."""
-        with _told(NOT_RUN, self._unmet):
-            types = self._types(query)
-        kinds = [(name, types.field(name).type) for name in names]
-        if any(pa.types.is_floating(kind) for _, kind in kinds):
-            return None
-        # As bytes, texts are equal where they are the same, whatever their collation.
-        columns = [_duck_form(name, kind) for name, kind in kinds]
-        keys = [f"encode({column})" if "VARCHAR" in column else column for column in columns]
-        by = f" GROUP BY {', '.join(map(str, range(1, len(keys) + 1)))}" if keys else ""
-        return self._guarded(_of(", ".join([*keys, "count(*)::BIGINT"]), query) + by)
-
-    def _guarded(self, statement: str) -> Iterator[Batch]:
-        with _told(NOT_RUN, self._unmet):
-            yield from self._streamed(statement)
-
     def _streamed(self, statement: str) -> Iterator[Batch]:
         for batch in self._connection.sql(statement).to_arrow_reader(BATCH_ROWS):
             yield batch.columns, batch.num_rows
@@ -429,12 +423,6 @@ def _with_views(query: str, named: Iterable[tuple[str, str]]) -> str:
     return text
 
 
-def _duck_form(name: str, kind: pa.DataType) -> str:
-    if pa.types.is_floating(kind) or any(is_plain(kind) for is_plain in PLAIN):
-        return _quoted(name)
-    return f"CAST({_quoted(name)} AS VARCHAR)"
-
-
 # SQLite
 
 DETERMINISTIC = 0x800
@@ -459,8 +447,6 @@ class SQLite(Database):
     kind = "SQLite"
 
     def __init__(self, url: str) -> None:
-        import sqlite3  # noqa: PLC0415 - for such files alone
-
         self.file = _file(url)
         self.place = f"sqlite://{self.file.absolute()}"
         if not self.file.exists():
@@ -475,16 +461,13 @@ class SQLite(Database):
             self._connection.execute("SELECT count(*) FROM sqlite_master").fetchall()  # which takes the snapshot
 
     def names(self, query: str) -> tuple[str, ...]:
-        """The names of the columns of a query's result."""
         with _told(NOT_RUN):
             return tuple(each[0] for each in self._connection.execute(_of("*", query) + " LIMIT 0").description)
 
     def batches(self, query: str, names: Iterable[str]) -> Iterator[Batch]:
-        """Yield these columns of a query's result, batch by batch."""
         return self._streamed(_of(", ".join(map(_quoted, names)) or "NULL", query))
 
     def counted(self, query: str, names: Iterable[str]) -> Iterator[Batch] | None:
-        """Yield combinations of cells, and how often each is there."""
         columns = list(map(_quoted, names))
         keys = [f"typeof({column}), {column} COLLATE BINARY" for column in columns]
         by = f" GROUP BY {', '.join(keys)}" if keys else ""
@@ -497,7 +480,6 @@ class SQLite(Database):
                 yield [_typed(cells) for cells in zip(*rows, strict=True)], len(rows)
 
     def plan(self, query: str) -> QueryPlan:
-        """What a query does."""
         with _told(NOT_RUN):
             steps = self._connection.execute(f"EXPLAIN {query}").fetchall()
             loops = self._connection.execute(f"EXPLAIN QUERY PLAN {query}").fetchall()

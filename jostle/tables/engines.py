@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cached_property
-from typing import Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
 from attrs import field, frozen
@@ -18,7 +19,7 @@ from jostle.errors import TableError
 from jostle.progress import tick
 from jostle.tables.block import Block, Codes, Where, Whose, code_type
 from jostle.tables.features import Bits
-from jostle.tables.kernels import DenseKernel, SparseKernel, SparseTally
+from jostle.tables.kernels import DenseKernel, Kernel, SparseKernel, SparseTally
 from jostle.tables.persons import PUBLIC_KEY, bounded
 from jostle.tables.schema import Schema
 
@@ -27,21 +28,28 @@ Partial = NDArray[np.int64] | SparseTally
 Part = TypeVar("Part")
 
 
-class RowSource(Protocol):
+class RowSource(ABC):
     """Where a table's rows are, and how kernels are run there."""
 
-    @property
-    def schema(self) -> Schema:
-        """The public facts about the rows."""
+    __slots__ = ()
+    stays_there: ClassVar[bool] = False
+    """Whether rows stay where they are, and are known by what says which they are: they may be others another day."""
 
-    @property
-    def identity(self) -> bytes:
-        """A hash of the data as they came, before any schema: as private as they are."""
+    if TYPE_CHECKING:
 
-    def ready(self) -> None:
+        @property
+        def schema(self) -> Schema:
+            """The public facts about the rows."""
+
+        @property
+        def identity(self) -> bytes:
+            """A hash of the data as they came, before any schema: as private as they are."""
+
+    def ready(self) -> None:  # noqa: B027 - most are
         """Refuse where nobody is there to be asked: before anything is charged."""
 
-    def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
+    @abstractmethod
+    def tally(self, kernel: Kernel, where: Where) -> Partial:
         """The kernel's tally of all rows that meet the conditions."""
 
 
@@ -63,12 +71,16 @@ def fold_blocks(blocks: Iterable[Block], fold: Folded) -> Folded:
     return added_up((fold.of(block) for block in _told(iter(blocks))), type(fold).merged) or fold
 
 
-class TableSource(RowSource, Protocol):
+class TableSource(RowSource):
     """The rows of a table, as they were read."""
 
+    __slots__ = ()
+
+    @abstractmethod
     def bounded(self, key: bytes) -> RowSource:
         """The rows that are held of each person, where the schema declares one."""
 
+    @abstractmethod
     def fold(self, fold: Folded) -> Folded:
         """What a fold holds of all rows, those beyond the bound as well: for their owner alone, as it has no noise."""
 
@@ -78,7 +90,7 @@ def bound(source: TableSource, key: bytes) -> RowSource:
     return source if source.schema.person is None else source.bounded(key)
 
 
-def tally_blocks(blocks: Iterator[Block], schema: Schema, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
+def tally_blocks(blocks: Iterator[Block], schema: Schema, kernel: Kernel, where: Where) -> Partial:
     """The kernel's tally of the blocks, one after the other."""
     cells = kernel.cells(schema)
     if isinstance(kernel, SparseKernel):
@@ -131,7 +143,7 @@ def _sum(left: Partial, right: Partial) -> Partial:
 
 
 @frozen(eq=False, repr=False)
-class MemorySource:
+class MemorySource(TableSource):
     """Rows held as arrays of codes, one per column; perhaps with a multiplicity per row."""
 
     schema: Schema
@@ -144,6 +156,12 @@ class MemorySource:
     """Of columns of numbers, each row's step on the column's grain, where it is known."""
     whose: Whose | None = None
     """Whose the rows are, where the schema declares a person."""
+    whole: Block = field(init=False)
+    """All rows."""
+
+    @whole.default
+    def _whole(self) -> Block:
+        return Block(self.columns, self.length, self.multiplicity, self.bits, self.steps, self.whose)
 
     @classmethod
     def of_block(cls, schema: Schema, block: Block, identity: bytes) -> MemorySource:
@@ -161,43 +179,21 @@ class MemorySource:
         }
         return cls(schema, columns, len(occupied[0]), counts[occupied], identity)
 
-    def ready(self) -> None:
-        """Memory always is."""
-
-    def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
-        """The kernel's tally of all rows that meet the conditions."""
+    def tally(self, kernel: Kernel, where: Where) -> Partial:
         return tally_blocks(self.blocks(kernel), self.schema, kernel, where)
 
     def fold(self, fold: Folded) -> Folded:
-        """What a fold holds of all rows."""
         return fold.of(self.whole)
 
-    @property
-    def whole(self) -> Block:
-        """All rows."""
-        return self._block(slice(0, self.length))
-
     def bounded(self, key: bytes) -> MemorySource:
-        """The rows that are held of each person."""
-        block = bounded(self.whole, self.schema, key)
-        return self.of_block(self.schema, block, self.identity)
+        return self.of_block(self.schema, bounded(self.whole, self.schema, key), self.identity)
 
-    def blocks(self, kernel: DenseKernel | SparseKernel) -> Iterator[Block]:
+    def blocks(self, kernel: Kernel) -> Iterator[Block]:
         """The rows, as many at once as a kernel reads best."""
-        size = max(1, self.length) if kernel.of_persons else kernel.rows_at_once
+        size, whole = max(1, self.length) if kernel.of_persons else kernel.rows_at_once, self.whole
         if 0 < self.length <= size:
-            return iter((Block(self.columns, self.length, self.multiplicity, self.bits, self.steps, self.whose),))
-        return (self._block(slice(at, min(at + size, self.length))) for at in range(0, self.length, size))
-
-    def _block(self, rows: slice) -> Block:
-        return Block(
-            {name: codes[rows] for name, codes in self.columns.items()},
-            rows.stop - rows.start,
-            None if self.multiplicity is None else self.multiplicity[rows],
-            None if self.bits is None else self.bits.part(rows.start, rows.stop),
-            {name: steps[rows] for name, steps in self.steps.items()},
-            None if self.whose is None else self.whose.rows(rows),
-        )
+            return iter((whole,))
+        return (whole.part(slice(at, min(at + size, self.length))) for at in range(0, self.length, size))
 
 
 MOST_REMEMBERED = 1 << 22
@@ -219,8 +215,23 @@ def passes_shared() -> Iterator[None]:
         _shared.reset(token)
 
 
+class OtherSource(RowSource):
+    """The rows of another source, seen otherwise: they are the same data."""
+
+    __slots__ = ()
+    rows: RowSource
+
+    @property
+    def identity(self) -> bytes:
+        """The identity of the rows."""
+        return self.rows.identity
+
+    def ready(self) -> None:
+        self.rows.ready()
+
+
 @frozen(eq=False, repr=False)
-class SharedPasses:
+class SharedPasses(OtherSource):
     """The rows of another source, which do not change: equal tallies are made by one pass.
 
     Which tallies are equal goes by what was asked alone. Those that were asked last are remembered.
@@ -233,20 +244,10 @@ class SharedPasses:
 
     @property
     def schema(self) -> Schema:
-        """The public facts about the rows."""
+        """Theirs."""
         return self.rows.schema
 
-    @property
-    def identity(self) -> bytes:
-        """The identity of the rows."""
-        return self.rows.identity
-
-    def ready(self) -> None:
-        """Refuse where nobody is there to be asked."""
-        self.rows.ready()
-
-    def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
-        """The kernel's tally of all rows that meet the conditions."""
+    def tally(self, kernel: Kernel, where: Where) -> Partial:
         key = (type(kernel), kernel, where)
         if not _shared.get() or isinstance(kernel, SparseKernel) or not _has_hash(key):
             return self.rows.tally(kernel, where)
@@ -288,72 +289,42 @@ def _has_hash(key: object) -> bool:
     return True
 
 
-class RowView(Protocol):
-    """Another look at rows: at some of them, at more columns, or by public facts of its own. It goes to workers."""
+@frozen
+class RowView:
+    """Another look at rows: at some of them, at more columns, or by public facts of its own. It goes to workers.
 
-    @property
-    def of_persons(self) -> bool:
-        """Whether all rows of a person have to be there at once."""
+    By itself it shows the same rows by another schema.
+    """
 
-    def facts(self, schema: Schema) -> Schema:
-        """The public facts about what is shown."""
+    own: Schema
+    """The public facts about what is shown. They stand for those that a kernel was looked at under."""
+    of_persons: ClassVar[bool] = False
+    """Whether all rows of a person have to be there at once."""
 
     def block(self, block: Block, schema: Schema) -> Block:
         """What is shown of a block."""
-
-
-@frozen
-class ReadBy:
-    """The same rows by another schema. It stands in for one that a kernel was looked at under."""
-
-    own: Schema
-    of_persons = False
-    """Rows are read one by one."""
-
-    def facts(self, schema: Schema) -> Schema:  # noqa: ARG002 - it has its own
-        """That schema."""
-        return self.own
-
-    def block(self, block: Block, schema: Schema) -> Block:  # noqa: ARG002 - as for all views
-        """The block."""
         return block
 
 
 @frozen
-class FewerRows:
+class FewerRows(RowView):
     """At most so many rows of each person, of those that are held, as a schema says."""
 
-    own: Schema
     of_persons = True
-    """All rows of a person have to be there at once."""
 
-    def facts(self, schema: Schema) -> Schema:  # noqa: ARG002 - it has its own
-        """That schema."""
-        return self.own
-
-    def block(self, block: Block, schema: Schema) -> Block:  # noqa: ARG002 - as for all views
-        """The rows of a block that are read."""
+    def block(self, block: Block, schema: Schema) -> Block:
         return bounded(block, self.own, PUBLIC_KEY)
 
 
-@frozen(eq=False, repr=False, slots=False)  # without slots, what is held is worked out once
-class ViewSource:
+@frozen(eq=False, repr=False)
+class ViewSource(OtherSource):
     """A view of the rows of another source, with public facts of its own."""
 
     schema: Schema
     rows: RowSource
     view: RowView
 
-    @property
-    def identity(self) -> bytes:
-        """The identity of the rows: what is shown is of the same data."""
-        return self.rows.identity
-
-    def ready(self) -> None:
-        """Refuse where nobody is there to be asked."""
-        self.rows.ready()
-
-    def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
+    def tally(self, kernel: Kernel, where: Where) -> Partial:
         """The kernel's tally of what is shown and meets the conditions.
 
         These come last. Were they first, as many rows of a person would be read for each of them.
@@ -372,71 +343,53 @@ class ViewSource:
         return MemorySource.of_block(self.schema, shown, self.rows.identity)
 
 
-def viewed(kernel: DenseKernel | SparseKernel, view: RowView, where: Where) -> DenseKernel | SparseKernel:
+def viewed(kernel: Kernel, view: RowView, where: Where) -> Kernel:
     """A kernel that is shown another view of every block, of which it takes the rows that meet the conditions."""
     return SparseViewed(kernel, view, where) if isinstance(kernel, SparseKernel) else Viewed(kernel, view, where)
 
 
 @frozen
-class Viewed(DenseKernel):
-    """A dense kernel that is shown a view."""
+class _ShownView:
+    """A kernel that is shown a view: it goes by the public facts of that."""
 
-    kernel: DenseKernel
+    kernel: Any
     view: RowView
     where: Where
 
     @property
     def of_persons(self) -> bool:
-        """Whether it is asked with all rows of a person at once."""
-        return self.kernel.of_persons or self.view.of_persons
+        return bool(self.kernel.of_persons or self.view.of_persons)
 
     @property
     def rows_at_once(self) -> int:
-        """How many rows a block should have."""
-        return self.kernel.rows_at_once
+        return int(self.kernel.rows_at_once)
 
     def cells(self, schema: Schema) -> int:
-        """How many numbers it gives."""
-        return self.kernel.cells(self.view.facts(schema))
+        return int(self.kernel.cells(self.view.own))
 
     def bound(self, schema: Schema) -> int:
-        """The most one row adds."""
-        return self.kernel.bound(self.view.facts(schema))
+        return int(self.kernel.bound(self.view.own))
 
     def replaced(self, schema: Schema) -> int:
-        """The most that all cells change when a row becomes another, or enters or leaves what is shown."""
-        return self.kernel.replaced(self.view.facts(schema))
+        return int(self.kernel.replaced(self.view.own))
 
-    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
-        """Add the block's rows to *totals*."""
-        self.kernel.add(self.view.block(block, schema).where(self.where), self.view.facts(schema), totals)
+    def shown(self, block: Block, schema: Schema) -> Block:
+        """What is shown of a block, and meets the conditions."""
+        return self.view.block(block, schema).where(self.where)
 
 
 @frozen
-class SparseViewed(SparseKernel):
+class Viewed(_ShownView, DenseKernel):
+    """A dense kernel that is shown a view."""
+
+    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
+        self.kernel.add(self.shown(block, schema), self.view.own, totals)
+
+
+@frozen
+class SparseViewed(_ShownView, SparseKernel):
     """The same for a kernel of which occupied cells alone are held."""
 
-    kernel: SparseKernel
-    view: RowView
-    where: Where
-
-    @property
-    def of_persons(self) -> bool:
-        """Whether it is asked with all rows of a person at once."""
-        return self.view.of_persons
-
-    def cells(self, schema: Schema) -> int:
-        """Number of cells, occupied or not."""
-        return self.kernel.cells(self.view.facts(schema))
-
-    def bound(self, schema: Schema) -> int:
-        """The most one row adds."""
-        return self.kernel.bound(self.view.facts(schema))
-
-    def replaced(self, schema: Schema) -> int:
-        """The most that all cells change when a row becomes another, or enters or leaves what is shown."""
-        return self.kernel.replaced(self.view.facts(schema))
-
     def tally(self, block: Block, schema: Schema) -> SparseTally:
-        """The block's occupied cells."""
-        return self.kernel.tally(self.view.block(block, schema).where(self.where), self.view.facts(schema))
+        found: SparseTally = self.kernel.tally(self.shown(block, schema), self.view.own)
+        return found

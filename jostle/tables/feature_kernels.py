@@ -106,7 +106,6 @@ class FeatureSums(DenseKernel):
         return checked_cells(len(self.weights) * (self.totals + (len(self.among) or count)))
 
     def bound(self, schema: Schema) -> int:
-        """The most one record adds, summed over all cells."""
         ones = min(self.most, most_ones(schema), len(self.among) or MOST_ONES)
         heaviest = max((sum(map(abs, each)) for each in zip(*self.weights, strict=True)), default=0)
         return (self.totals + ones) * heaviest
@@ -118,7 +117,6 @@ class FeatureSums(DenseKernel):
         return min(2 * self.bound(schema), cells * spans)
 
     def add(self, block: Block, schema: Schema, totals: Integers) -> None:
-        """Add the block's rows to *totals*."""
         classes, block = _classes(schema), block.labelled(schema)
         labels = (
             np.zeros(block.length, dtype=np.int64)
@@ -243,12 +241,7 @@ class FeatureRefinements(SparseKernel):
         """One cell for each feature a record has, and one for the record."""
         return 1 + min(self.most, most_ones(schema))
 
-    def replaced(self, schema: Schema) -> int:
-        """Twice that: each cell that a record leaves may be another than those it enters."""
-        return 2 * self.bound(schema)
-
     def tally(self, block: Block, schema: Schema) -> SparseTally:
-        """The block's occupied cells."""
         classes, size, block = len(schema.classes), self.size(schema), block.labelled(schema)
         labels = block.columns[schema.label or ""].astype(np.int64)
         cells = labels.copy()  # of what was chosen before, and the label

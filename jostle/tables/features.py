@@ -126,9 +126,6 @@ class SparseFeatures:
     def bits_of(self, texts: Iterable[str | None]) -> Bits:
         """Which features each text has; an empty one has none.
 
-        Args:
-            texts: a text for each row.
-
         Raises:
             SchemaError: they are no texts.
         """

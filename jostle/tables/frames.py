@@ -116,8 +116,8 @@ class Columns:
     def batches(
         self,
         names: tuple[str, ...],
-        few: AbstractSet[str],  # noqa: ARG002 - as of all readers
-        census: Census | None,  # noqa: ARG002 - as above
+        few: AbstractSet[str],
+        census: Census | None,
     ) -> Iterator[tuple[Mapping[str, Cells], int]]:
         """Yield some rows after the other."""
         cells = _named(self, names)
@@ -154,8 +154,8 @@ class Stream:
     def batches(
         self,
         names: tuple[str, ...],
-        few: AbstractSet[str],  # noqa: ARG002 - as of all readers
-        census: Census | None,  # noqa: ARG002 - as above
+        few: AbstractSet[str],
+        census: Census | None,
     ) -> Iterator[tuple[Mapping[str, Cells], int]]:
         """Yield some rows after the other."""
         check_columns(self.columns, names, "the frame")

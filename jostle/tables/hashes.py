@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
 from jostle.tables.block import Block
-from jostle.tables.engines import RowSource
+from jostle.tables.engines import RowSource, RowView
 from jostle.tables.kernels import DenseKernel, SparseTally
 from jostle.tables.routes import part_of, part_of_marks
 from jostle.tables.schema import Schema
@@ -35,11 +35,11 @@ class RowHashes(DenseKernel):
     fine: bool = False
     """Whether numbers count as exactly as they are held, and not by their bins alone."""
 
-    def cells(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+    def cells(self, schema: Schema) -> int:
         """One per lane, and the number of rows."""
         return len(LANES) + 1
 
-    def bound(self, schema: Schema) -> int:  # noqa: ARG002 - as above
+    def bound(self, schema: Schema) -> int:
         """Refuse: no noise could hide this."""
         raise TypeError("row hashes are not released")
 
@@ -97,18 +97,9 @@ class Fingerprint:
         return frozenset(_hash(mark, salt) for mark in marks)
 
 
-@runtime_checkable
-class StaysThere(Protocol):
-    """Rows that stay where they are, and are known by what says which they are: they may be others another day."""
-
-    @property
-    def stays_there(self) -> Literal[True]:
-        """They do."""
-
-
 def fingerprint(source: RowSource) -> Fingerprint:
     """The marks of a table, by one pass over its rows; of a query's, by what it asks, and where."""
-    if isinstance(source, StaysThere):
+    if source.stays_there:
         return Fingerprint(source.identity, None)
     totals = source.tally(RowHashes(), ())
     if isinstance(totals, SparseTally):
@@ -122,28 +113,23 @@ def _hash(mark: bytes, salt: bytes) -> str:
 
 
 @frozen
-class Portion:
-    """One of so many portions that rows are dealt out among."""
+class Portion(RowView):
+    """One of so many portions that rows are dealt out among.
 
-    schema: Schema
-    """Its columns are what a row is known by. What is asked of a portion may go by fewer of them."""
+    The columns of its own schema are what a row is known by: what is asked of a portion may go by fewer of them.
+    """
+
     key: int
     place: int
     of: int
-    of_persons = False
-    """Rows are dealt out one by one, or person by person by their marks."""
 
-    def facts(self, schema: Schema) -> Schema:
-        """The same: what is asked of a portion is asked of a table."""
-        return schema
-
-    def block(self, block: Block, schema: Schema) -> Block:  # noqa: ARG002 - it knows rows by its own
-        """The rows of a block that are in it."""
+    def block(self, block: Block, schema: Schema) -> Block:
+        """The rows of a block that are in it: one by one, or person by person by their marks."""
         whose = block.whose
-        if self.schema.person is not None:  # all rows of a person go together
+        if self.own.person is not None:  # all rows of a person go together
             if whose is None or whose.marks is None:
                 raise TypeError("rows of no bounded person are not dealt out")
             dealt = part_of_marks(whose.marks, self.key, self.of)
             return block.rows(np.flatnonzero(dealt[whose.codes] == self.place))
-        parts = part_of(block.columns, self.schema, self.key, self.of, block.length)
+        parts = part_of(block.columns, self.own, self.key, self.of, block.length)
         return block.rows(np.flatnonzero(parts == self.place))

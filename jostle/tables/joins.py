@@ -25,10 +25,20 @@ from jostle.tables import readers
 from jostle.tables.block import Block, Codes, Where, Whose, grain_in
 from jostle.tables.columns import Categorical, Column, Numeric
 from jostle.tables.encode import DROPPED, Cells, Census, empty_code, encode_public, strict, texts_of, with_columns
-from jostle.tables.engines import Fold, Folded, MemorySource, Partial, RowSource, viewed
+from jostle.tables.engines import (
+    Fold,
+    Folded,
+    MemorySource,
+    OtherSource,
+    Partial,
+    RowSource,
+    RowView,
+    TableSource,
+    viewed,
+)
 from jostle.tables.frames import check_columns, frame_columns
 from jostle.tables.infer import infer_public
-from jostle.tables.kernels import DenseKernel, SparseKernel
+from jostle.tables.kernels import Kernel
 from jostle.tables.origins import RowOrigin, check_public, read_public
 from jostle.tables.persons import PUBLIC_KEY, bounded, check_persons, distinct, joined_whose
 from jostle.tables.schema import Schema
@@ -202,22 +212,13 @@ def _said(cells: Cells, place: int) -> str:
 
 
 @frozen(eq=False, repr=False)
-class LookupSource:
+class LookupSource(OtherSource, TableSource):
     """The rows of another source, with public columns that are looked up for each row."""
 
     schema: Schema
     rows: Any
     """A `TableSource`; once the rows are bounded, a `RowSource`."""
     lookup: Lookup
-
-    @property
-    def identity(self) -> bytes:
-        """The identity of the rows: they are the same data."""
-        return bytes(self.rows.identity)
-
-    def ready(self) -> None:
-        """Refuse where nobody is there to be asked."""
-        self.rows.ready()
 
     def bounded(self, key: bytes) -> RowSource:
         """The same of the rows that are held of each person; of rows in memory, with the columns written out."""
@@ -227,32 +228,22 @@ class LookupSource:
         return MemorySource.of_block(self.schema, self.lookup.added(rows.whole, rows.schema), rows.identity)
 
     def fold(self, fold: Folded) -> Folded:
-        """What a fold holds of all rows."""
         whole: Folded = self.rows.fold(_LookupFold(fold, self.lookup, self.rows.schema)).fold
         return whole
 
-    def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
-        """The kernel's tally of all rows that meet the conditions."""
+    def tally(self, kernel: Kernel, where: Where) -> Partial:
         kernel.cells(self.schema)
-        found: Partial = self.rows.tally(viewed(kernel, _WithLookup(self.lookup, self.schema), where), ())
+        found: Partial = self.rows.tally(viewed(kernel, _WithLookup(self.schema, self.lookup), where), ())
         return found
 
 
 @frozen
-class _WithLookup:
+class _WithLookup(RowView):
     """Rows with the columns that are looked up as well."""
 
     lookup: Lookup
-    own: Schema
-    of_persons = False
-    """Rows are looked up one by one."""
-
-    def facts(self, schema: Schema) -> Schema:  # noqa: ARG002 - it has its own
-        """A schema that has these columns."""
-        return self.own
 
     def block(self, block: Block, schema: Schema) -> Block:
-        """What is shown of a block."""
         return self.lookup.added(block, schema)
 
 

@@ -77,8 +77,8 @@ MOST = Within(1, LARGEST_WEIGHT)
 """What a row may add, where a kernel is told."""
 
 
-class DenseKernel(ABC):
-    """A kernel with one number per cell of a public domain.
+class AnyKernel(ABC):
+    """A question to rows, of whole numbers: what one row can add, and one that becomes another can change.
 
     For every row r, kernel(r) is an array of whole numbers that depends on r alone, with |kernel(r)| <= bound, summed
     over cells. The tally is the sum over rows. So a row more or less changes the tally by at most *bound*. A row that
@@ -100,19 +100,25 @@ class DenseKernel(ABC):
 
     @abstractmethod
     def cells(self, schema: Schema) -> int:
-        """How many numbers it gives."""
+        """How many numbers it gives; refuse what does not fit the schema."""
 
     @abstractmethod
     def bound(self, schema: Schema) -> int:
         """The most one row adds, summed over all cells."""
 
-    @abstractmethod
-    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
-        """Add the block's rows to *totals*."""
-
     def replaced(self, schema: Schema) -> int:
         """The most that all cells change, summed, when a row becomes another, or enters or leaves a part."""
         return 2 * self.bound(schema)
+
+
+class DenseKernel(AnyKernel):
+    """A kernel with one number per cell of a public domain."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
+        """Add the block's rows to *totals*."""
 
 
 @frozen
@@ -138,7 +144,7 @@ class Counts(DenseKernel):
         """Number of combinations in all groups together."""
         return checked_cells(sum(starmap(schema.size, self.groups)))
 
-    def bound(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+    def bound(self, schema: Schema) -> int:
         """The number of groups: a row adds one to each."""
         return len(self.groups)
 
@@ -152,7 +158,6 @@ class Counts(DenseKernel):
         return max(len(self.groups), sum(moved))
 
     def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
-        """Add the block's rows to *totals*."""
         start = 0
         for group in self.groups:
             end = start + schema.size(*group)
@@ -181,8 +186,7 @@ class Sums(DenseKernel):
             raise TableError(f"{len(self.weights)} weights for the {schema[self.column].size} codes of {self.column!r}")
         return checked_cells(schema.size(*self.by))
 
-    def bound(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
-        """The most one row adds."""
+    def bound(self, schema: Schema) -> int:
         return self.most
 
     def replaced(self, schema: Schema) -> int:
@@ -197,7 +201,6 @@ class Sums(DenseKernel):
         return max(*clipped, 0) - min(*clipped, 0)
 
     def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
-        """Add the block's rows to *totals*."""
         full = block.full((self.column, *self.by), schema)
         values = np.array(self._clipped(), dtype=np.int64)[full.columns[self.column]]
         add_up(full.keys(self.by, schema), full.multiplicity, totals, values)
@@ -224,7 +227,7 @@ class Marks(DenseKernel):
                 raise TableError(f"column {column!r} has no code {self.code}")
         return checked_cells(len(self.columns))
 
-    def bound(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+    def bound(self, schema: Schema) -> int:
         """The most columns one row marks."""
         return min(self.most, len(self.columns))
 
@@ -232,8 +235,7 @@ class Marks(DenseKernel):
         """Twice the bound, but no more than the number of columns: each changes by 1 at most."""
         return min(2 * self.bound(schema), len(self.columns))
 
-    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:  # noqa: ARG002 - as for all kernels
-        """Add the block's rows to *totals*."""
+    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
         made = np.zeros(block.length, dtype=np.int64)
         for place, column in enumerate(self.columns):
             marked = (block.columns[column] == self.code) & (made < self.most)
@@ -261,36 +263,17 @@ class SparseTally:
         return SparseTally(keys, counts)
 
 
-class SparseKernel(ABC):
-    """A kernel of which occupied cells alone are held, of up to 2**63; *bound* and *replaced* as of a dense one."""
+class SparseKernel(AnyKernel):
+    """A kernel of which occupied cells alone are held, of up to 2**63."""
 
     __slots__ = ()
-
-    @property
-    def of_persons(self) -> bool:
-        """As of a dense one: none counts persons."""
-        return False
-
-    @property
-    def rows_at_once(self) -> int:
-        """As of a dense one."""
-        return BLOCK_ROWS
-
-    @abstractmethod
-    def cells(self, schema: Schema) -> int:
-        """Number of cells, occupied or not."""
-
-    @abstractmethod
-    def bound(self, schema: Schema) -> int:
-        """The most one row adds, summed over all cells."""
-
-    @abstractmethod
-    def replaced(self, schema: Schema) -> int:
-        """The most that all cells change, summed, when a row becomes another, or enters or leaves a part."""
 
     @abstractmethod
     def tally(self, block: Block, schema: Schema) -> SparseTally:
         """The block's occupied cells."""
+
+
+Kernel = DenseKernel | SparseKernel
 
 
 def checked_keys(cells: int, columns: int) -> int:
@@ -317,7 +300,7 @@ class SparseCounts(SparseKernel):
         sides = group_sides(self.columns, self.groups, schema) if self.groups else map(schema.size, self.columns)
         return checked_keys(math.prod(sides), len(self.columns))
 
-    def bound(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+    def bound(self, schema: Schema) -> int:
         """1: a row is in one cell."""
         return 1
 
@@ -326,7 +309,6 @@ class SparseCounts(SparseKernel):
         return 1 if self.cells(schema) == 1 else 2
 
     def tally(self, block: Block, schema: Schema) -> SparseTally:
-        """The block's occupied cells."""
         full = block.full(self.columns, schema)
         return occupied(group_keys(full, self.columns, self.groups, schema), full.multiplicity, self.cells(schema))
 
@@ -342,9 +324,6 @@ def occupied(keys: NDArray[np.int64], multiplicity: NDArray[np.int64] | None, ce
         return SparseTally(*np.unique(keys, return_counts=True))
     there = multiplicity > 0
     return SparseTally.empty().merged(SparseTally(keys[there], multiplicity[there]))
-
-
-Kernel = DenseKernel | SparseKernel
 
 
 def checked_cells(cells: int) -> int:

@@ -64,13 +64,8 @@ def _texts(features: SparseFeatures, rows: int, chance: np.random.Generator) -> 
     return pa.array([" ".join(each) for each in drawn], pa.string())
 
 
-def _values(column: Column) -> int:
-    """How many codes stand for a declared value, or a bin."""
-    return len(column.values) if isinstance(column, Categorical) else column.bin_count
-
-
 def _codes(column: Column, rows: int, chance: np.random.Generator) -> NDArray[np.int64]:
-    count = _values(column)
+    count = column.declared_count
     if not isinstance(column, Categorical):
         return chance.integers(0, count, rows)
     weights = 1 / np.arange(1, count + 1)
@@ -81,10 +76,10 @@ def _told(
     schema: Schema, codes: dict[str, NDArray[np.int64]], rows: int, chance: np.random.Generator
 ) -> NDArray[np.int64]:
     """Classes that the attributes speak for, and chance."""
-    classes = _values(schema[schema.label or ""])
+    classes = schema[schema.label or ""].declared_count
     points = chance.gumbel(size=(rows, classes))
     for name, column_codes in codes.items():
-        points += chance.normal(0, TELLING, (_values(schema[name]), classes))[column_codes] / np.sqrt(len(codes))
+        points += chance.normal(0, TELLING, (schema[name].declared_count, classes))[column_codes] / np.sqrt(len(codes))
     return np.asarray(np.argmax(points, axis=1), dtype=np.int64)
 
 
@@ -94,6 +89,10 @@ def _cells(column: Column, codes: NDArray[np.int64], chance: np.random.Generator
         return pa.array(np.array(column.values, dtype=object)[codes], pa.string(), mask=empty)
     cuts = np.array(column.cut_points)
     numbers = cuts[codes] + (cuts[codes + 1] - cuts[codes]) * chance.random(len(codes))
-    if isinstance(column.low, int) and isinstance(column.high, int) and column.high - column.low >= _values(column):
+    if (
+        isinstance(column.low, int)
+        and isinstance(column.high, int)
+        and column.high - column.low >= column.declared_count
+    ):
         return pa.array(np.floor(numbers).astype(np.int64), mask=empty)
     return pa.array(numbers, mask=empty)

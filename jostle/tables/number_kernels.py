@@ -56,7 +56,6 @@ class NumberSum(DenseKernel):
         return max(high, 0) - min(low, 0)
 
     def add(self, block: Block, schema: Schema, totals: Integers) -> None:
-        """Add the block's rows to *totals*."""
         grain = grain_in(schema, self.column)
         steps = block.numbers(self.column, schema)
         added = np.where(steps > grain.span, 0, steps + (grain.first - self.origin))
@@ -96,12 +95,11 @@ class Moments(DenseKernel):
             raise TableError(f"the window of {self.column!r} is not one step after another, from 0 to {span}")
         return self.degree + 1 + len(self.window)
 
-    def bound(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+    def bound(self, schema: Schema) -> int:
         """The most that a row with a number adds to all cells together."""
         return int(self.most**self.degree)
 
     def add(self, block: Block, schema: Schema, totals: Integers) -> None:
-        """Add the block's rows to *totals*."""
         grain = grain_in(schema, self.column)
         steps = block.numbers(self.column, schema)
         there = steps <= grain.span
@@ -138,16 +136,15 @@ class Ranks(DenseKernel):
             raise TableError(f"the intervals of {self.column!r} do not begin one after the other, from step 0 on")
         return checked_cells(len(starts))
 
-    def bound(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+    def bound(self, schema: Schema) -> int:
         """1: a number lies in one interval."""
         return 1
 
-    def replaced(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+    def replaced(self, schema: Schema) -> int:
         """2, or 1 where there is a single interval."""
         return min(2, len(self.starts))
 
     def add(self, block: Block, schema: Schema, totals: Integers) -> None:
-        """Add the block's rows to *totals*."""
         steps = block.numbers(self.column, schema)
         there = steps <= grain_in(schema, self.column).span
         cells = np.searchsorted(self.starts, steps[there], side="right") - 1
@@ -198,7 +195,7 @@ class Products(DenseKernel):
             )
         return checked_cells(self._pairs + len(schema.classes) * (1 + self.features))
 
-    def bound(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+    def bound(self, schema: Schema) -> int:
         """The most that all sums of a row add up to, by the largest numbers of each column."""
         largest = sum(int(np.abs(own).sum(axis=1).max(initial=0)) for own in self.numbers)
         squares = sum(int((own * own).sum(axis=1).max(initial=0)) for own in self.numbers)
@@ -214,7 +211,6 @@ class Products(DenseKernel):
         return self.features * (self.features + 1) // 2
 
     def add(self, block: Block, schema: Schema, totals: Integers) -> None:
-        """Add the block's rows to *totals*."""
         classes, features = len(schema.classes), self.features
         products = np.zeros((features, features), dtype=np.int64)
         sums = np.zeros((classes, 1 + features), dtype=np.int64)

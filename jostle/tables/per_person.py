@@ -104,7 +104,7 @@ def aggregates_of(written: Mapping[str, str], schema: Schema) -> tuple[Aggregate
 
 def schema_per_person(aggregates: tuple[Aggregate, ...], schema: Schema) -> Schema:
     """The public facts about the results: the same persons, one row of each."""
-    columns = {each.name: each.declared(schema) for each in aggregates}
+    columns = {aggregate.name: aggregate.declared(schema) for aggregate in aggregates}
     label = schema.label if isinstance(columns.get(schema.label or ""), Categorical) else None
     return evolve(schema, columns=columns, label=label, features=None, identifiers=(), rows_per_person=1)
 
@@ -306,8 +306,8 @@ def _tallied(held: Held) -> Held:
     keys = [each[order] for each in (held.who, *cell)]
     new = np.zeros(len(order), dtype=np.bool_)
     new[:1] = True
-    for each in keys:
-        new[1:] |= each[1:] != each[:-1]
+    for key in keys:
+        new[1:] |= key[1:] != key[:-1]
     starts = np.flatnonzero(new)
     counts = np.add.reduceat(count[order], starts) if starts.size else count
     return Held(keys[0][starts], (*(each[starts] for each in keys[1:]), counts))
@@ -367,7 +367,7 @@ def _present(block: Block, name: str, column: Column, *, ordered: bool) -> NDArr
         grain = column.grain if isinstance(column, Numeric) else None
         there &= block.steps[name] != (-1 if grain is None else grain.none)
     elif ordered:
-        there &= codes < (len(column.values) if isinstance(column, Categorical) else column.bin_count)
+        there &= codes < column.declared_count
     return there
 
 
@@ -389,7 +389,7 @@ class PersonFold:
         there = np.bincount(whose.codes, minlength=len(whose.names)) > 0
         present = np.flatnonzero(there)
         who = (np.cumsum(there) - 1)[whose.codes[order]]
-        held = (REDUCED[each.word](_taken(each, block, who, self.schema)) for each in self.aggregates)
+        held = (REDUCED[aggregate.word](_taken(aggregate, block, who, self.schema)) for aggregate in self.aggregates)
         persons = texts_of_names(whose.names.take(pa.array(present)))
         return evolve(self, persons=persons, held=tuple(held))
 

@@ -395,7 +395,6 @@ class OfPersons(DenseKernel):
 
     @property
     def of_persons(self) -> bool:
-        """Yes."""
         return True
 
     def cells(self, schema: Schema) -> int:
@@ -407,7 +406,7 @@ class OfPersons(DenseKernel):
             )
         return 1
 
-    def bound(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+    def bound(self, schema: Schema) -> int:
         """1: a row is of one person."""
         return 1
 
@@ -419,12 +418,11 @@ class PersonCount(OfPersons):
     more_than: int = field(default=0, converter=whole, validator=Within(0, MOST_RECORDS))
     """Rows that were read of a person, held or not."""
 
-    def replaced(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+    def replaced(self, schema: Schema) -> int:
         """1: one person more, and one less, or either."""
         return 1
 
     def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
-        """Add the block's persons to *totals*."""
         read, codes = _read(block, schema)
         totals[0] += np.count_nonzero(read[np.unique(codes)] > self.more_than)
 
@@ -438,7 +436,6 @@ class PersonBands(OfPersons):
         return super().cells(schema) + len(band_ends(schema.rows_per_person or ROWS_PER_PERSON)) - 1
 
     def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
-        """Add the block's persons to *totals*."""
         read, codes = _read(block, schema)
         ends = band_ends(schema.rows_per_person or ROWS_PER_PERSON)
         bands = np.searchsorted(ends[:-1], read[np.unique(codes)])
@@ -460,14 +457,13 @@ class BeyondCount(DenseKernel):
 
     @property
     def of_persons(self) -> bool:
-        """Yes."""
         return True
 
-    def cells(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+    def cells(self, schema: Schema) -> int:
         """Rows, and persons."""
         return 2
 
-    def bound(self, schema: Schema) -> int:  # noqa: ARG002 - as above
+    def bound(self, schema: Schema) -> int:
         """Refuse: no noise hides a person of many rows."""
         raise TypeError("rows that are not held are not released")
 

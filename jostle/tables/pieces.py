@@ -7,9 +7,10 @@ all engines give the same integers. The exception of a worker, which may quote r
 from __future__ import annotations
 
 import pickle
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from typing import Any
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -19,9 +20,9 @@ from jostle.errors import TableError
 from jostle.progress import unshown
 from jostle.tables.block import Block, Where
 from jostle.tables.encode import Census, encode_block
-from jostle.tables.engines import Fold, Folded, Partial, added_up, fold_blocks, merge, tally_blocks
+from jostle.tables.engines import Fold, Folded, Partial, TableSource, added_up, fold_blocks, merge, tally_blocks
 from jostle.tables.hashes import RowHashes
-from jostle.tables.kernels import DenseKernel, SparseKernel
+from jostle.tables.kernels import Kernel
 from jostle.tables.persons import bounded
 from jostle.tables.schema import Schema
 from jostle.tables.sources import by_person, joined_blocks
@@ -33,7 +34,7 @@ def no_blocks(piece: Any, schema: Schema, census: Census | None = None) -> Itera
 
 
 @frozen(eq=False, repr=False)
-class PiecesSource(ABC):
+class PiecesSource(TableSource):
     """Rows in pieces, somewhere."""
 
     schema: Schema
@@ -46,12 +47,10 @@ class PiecesSource(ABC):
         """What workers find in all pieces by a function, added up by another; None if there are no pieces."""
 
     def fold(self, fold: Folded) -> Folded:
-        """What a fold holds of all rows."""
         found: Folded | None = self.asked(fold_piece, fold, merge_folds, "read its part")
         return fold if found is None else found
 
-    def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
-        """The kernel's tally of all rows that meet the conditions."""
+    def tally(self, kernel: Kernel, where: Where) -> Partial:
         kernel.cells(self.schema)  # refuses what does not fit before any work is sent out
         nothing = tally_blocks(iter(()), self.schema, kernel, where)
         question = (self.schema, kernel, where)
@@ -127,7 +126,7 @@ def hold(pieces: list[list[Block] | None], schema: Schema, key: bytes) -> Encode
         return None
 
 
-def tally_piece(encoded: Encoded | None, question: tuple[Schema, DenseKernel | SparseKernel, Where]) -> Tallied | None:
+def tally_piece(encoded: Encoded | None, question: tuple[Schema, Kernel, Where]) -> Tallied | None:
     """A piece's tally."""
     if encoded is None:
         return None
@@ -149,7 +148,7 @@ def fold_piece(encoded: Encoded | None, question: Fold) -> Fold | None:
 
 def merge_folds(parts: list[Fold | None]) -> Fold | None:
     """What a fold holds of several pieces."""
-    whole = [each for each in parts if each is not None]
+    whole = [part for part in parts if part is not None]
     return None if len(whole) < len(parts) else added_up(whole, type(whole[0]).merged)
 
 
@@ -161,10 +160,10 @@ def count_piece(encoded: Encoded | None, question: object) -> Census | None:  # 
 def count_all(parts: list[Census | None]) -> Census | None:
     """The census of several pieces."""
     total = Census()
-    for each in parts:
-        if each is None:
+    for part in parts:
+        if part is None:
             return None
-        total.add(each)
+        total.add(part)
     return total
 
 
@@ -232,3 +231,35 @@ def held_batches(schema: Schema, key: bytes, batches: Batches) -> Batches:
     pieces = list(_pieces(batches))
     if pieces:
         yield _row(codes=_packed(hold(pieces, schema, key)))
+
+
+@frozen(eq=False, repr=False)
+class BatchesSource(PiecesSource):
+    """Rows in pieces of an engine that maps functions over Arrow batches; what `encode_piece` makes of each is kept."""
+
+    engine: ClassVar[str]
+    codes: Any = None
+    """What the engine holds them in: a row for each piece."""
+
+    @abstractmethod
+    def mapped(self, work: Callable[[Batches], Batches]) -> Iterable[bytes | bytearray]:
+        """What a function gives for each piece."""
+
+    def asked(self, ask: Callable[..., Any], question: object, add: Callable[..., Any], what: str) -> Any:
+        try:
+            found = [unpacked(code) for code in self.mapped(partial(asked_of_batches, ask, question))]
+            added = add(found) if found else None
+            failed = bool(found) and added is None
+        except Exception:  # noqa: BLE001 - raised where the rows come from: it may quote them
+            failed = True
+        if failed:
+            raise self.failed(what)
+        return added
+
+    def failed(self, what: str) -> TableError:
+        """What is said where a worker could not do something."""
+        return TableError(
+            f"a worker could not {what}",
+            why="the reason could quote private rows",
+            fix=f"see that {self.engine} runs, that every worker can read the rows, and has this version of Jostle",
+        )

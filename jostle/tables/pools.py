@@ -124,7 +124,7 @@ class GridCounts(DenseKernel):
         self.pool.check(schema)
         return checked_cells(sum(self.pool.sizes))
 
-    def bound(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+    def bound(self, schema: Schema) -> int:
         """The number of grids: a row is in one cell of each."""
         return len(self.pool.taken)
 
@@ -225,7 +225,7 @@ class Refinements(SparseKernel):
         whole = math.prod(sides[: len(self.base)]) * schema[self.by].size
         return tuple(whole * side for side in sides[len(self.base) :])
 
-    def bound(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+    def bound(self, schema: Schema) -> int:
         """The number of candidates: a row is in one cell of each."""
         return len(self.candidates)
 
@@ -234,7 +234,6 @@ class Refinements(SparseKernel):
         return max(len(self.candidates), 2 * sum(size > 1 for size in self.sizes(schema)))
 
     def tally(self, block: Block, schema: Schema) -> SparseTally:
-        """The block's occupied cells."""
         parts = list(self._parts(block, schema))
         keys, counts = ([part.keys for part in parts], [part.counts for part in parts])
         return SparseTally(np.concatenate(keys), np.concatenate(counts))
@@ -333,12 +332,11 @@ class Stack(DenseKernel):
         """Whether a layer counts persons."""
         return any(layer.persons for layer in self.layers)
 
-    def bound(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+    def bound(self, schema: Schema) -> int:
         """The most that a row adds to all layers."""
         return sum(layer.most for layer in self.layers)
 
     def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
-        """Add the block's rows to *totals*."""
         start = 0
         for layer in self.layers:
             end = start + layer.cells(schema)

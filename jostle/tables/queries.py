@@ -19,22 +19,23 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from pathlib import Path
+from typing import cast
 
 import numpy as np
-from attrs import field, frozen
+from attrs import frozen
 
 from jostle.errors import TableError, described
 from jostle.progress import stage
 from jostle.tables.block import Block, Where
 from jostle.tables.databases import Database, QueryPlan, connect, file_of, is_database
 from jostle.tables.encode import Cells, Census, encode_block
-from jostle.tables.engines import Folded, Partial, tally_blocks
+from jostle.tables.engines import Partial, tally_blocks
 from jostle.tables.frames import check_columns
-from jostle.tables.kernels import Counts, DenseKernel, Marks, SparseCounts, SparseKernel, Sums
+from jostle.tables.kernels import Counts, Kernel, Marks, SparseCounts, Sums
 from jostle.tables.number_kernels import Moments, NumberSum, Ranks
 from jostle.tables.pools import Stack
 from jostle.tables.schema import Schema
-from jostle.tables.sources import MOST_PARTS, SPILLED_BYTES, KeptSource, ReadSource
+from jostle.tables.sources import MOST_PARTS, SPILLED_BYTES, ReadSource
 
 EACH_OF_ONE = (
     "each_of_one=True (--each-of-one) is your word that each row of the result is made of one person's data alone, and "
@@ -74,8 +75,8 @@ class QueryReader:
     def batches(
         self,
         names: tuple[str, ...],
-        few: AbstractSet[str] = frozenset(),  # noqa: ARG002 - as of all readers
-        census: Census | None = None,  # noqa: ARG002 - as above
+        few: AbstractSet[str] = frozenset(),
+        census: Census | None = None,
     ) -> Iterator[tuple[Mapping[str, Cells], int]]:
         """Yield some rows after the other."""
         rows = 0
@@ -91,27 +92,20 @@ class QueryReader:
 
 
 @frozen(eq=False, repr=False)
-class QuerySource:
+class QuerySource(ReadSource):
     """A query's rows, counted where they are, or read anew for a tally that needs them."""
 
-    query: QueryReader
-    schema: Schema
-    rows: ReadSource = field()
-    stays_there: bool = True
+    stays_there = True
 
     @property
-    def identity(self) -> bytes:
-        """A hash of what is asked, and where."""
-        return self.query.identity
+    def query(self) -> QueryReader:
+        """What is asked."""
+        return cast("QueryReader", self.reader)
 
-    def ready(self) -> None:
-        """The database says when it is asked."""
-
-    def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
-        """The kernel's tally of all rows that meet the conditions."""
+    def tally(self, kernel: Kernel, where: Where) -> Partial:
         kernel.cells(self.schema)
         needed = columns_of(kernel)
-        blocks = self.rows.blocks() if needed is None else self._blocks((*needed, *(name for name, _ in where)))
+        blocks = self.blocks() if needed is None else self._blocks((*needed, *(name for name, _ in where)))
         return tally_blocks(blocks, self.schema, kernel, where)
 
     def _blocks(self, needed: Iterable[str]) -> Iterator[Block]:
@@ -129,20 +123,8 @@ class QuerySource:
                 multiplicity = np.array(times, dtype=np.int64)
                 yield encode_block(dict(zip(names, cells, strict=True)), schema, length, multiplicity=multiplicity)
 
-    def fold(self, fold: Folded) -> Folded:
-        """What a fold holds of all rows."""
-        return self.rows.fold(fold)
 
-    def bounded(self, key: bytes) -> KeptSource:
-        """The rows that are held of each person."""
-        return self.rows.bounded(key)
-
-    def census(self) -> Census:
-        """A census of the rows, by one pass over them."""
-        return self.rows.census()
-
-
-def columns_of(kernel: DenseKernel | SparseKernel) -> tuple[str, ...] | None:
+def columns_of(kernel: Kernel) -> tuple[str, ...] | None:
     """The columns that a kernel needs, where these are few; None where it looks at whole rows, or at persons."""
     if kernel.of_persons:
         return None
@@ -154,7 +136,7 @@ def columns_of(kernel: DenseKernel | SparseKernel) -> tuple[str, ...] | None:
         case Sums() | NumberSum() | Moments() | Ranks():
             return (kernel.column, *getattr(kernel, "by", ()))
         case Stack(layers):
-            named = ((*each.columns, *(name for name, _ in each.where), each.weighted) for each in layers)
+            named = ((*layer.columns, *(name for name, _ in layer.where), layer.weighted) for layer in layers)
             return tuple(name for names in named for name in names if name is not None)
     return None
 
@@ -180,8 +162,7 @@ def open_query(url: str, text: object, schema: Schema, *, each_of_one: bool) -> 
     except BaseException:
         database.close()  # or it would hold its snapshot as long as somebody looks at the mistake
         raise
-    query = QueryReader(database, text, names)
-    return QuerySource(query, schema, ReadSource(query, schema))
+    return QuerySource(QueryReader(database, text, names), schema)
 
 
 def _check_plan(plan: QueryPlan, *, each_of_one: bool) -> None:

@@ -100,7 +100,6 @@ class Regions(LevelKernel):
         return tuple(map(len, self.starts))
 
     def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
-        """Add the block's rows to *totals*."""
         counts = _grid_counts(block, schema, self.columns)[self.order]
         place = 0
         for starts in self.starts:
@@ -185,7 +184,6 @@ class Haar(LevelKernel):
         return (1, *(2 for _ in self.blocks(schema)[1:]))
 
     def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
-        """Add the block's rows to *totals*."""
         shape = tuple(schema[name].size for name in self.columns)
         sides = tuple(map(haar_side, shape))
         grid = np.zeros(sides, dtype=np.int64)
@@ -216,8 +214,7 @@ class Box(LevelKernel):
                 raise TableError(f"a box from {low} to {high} does not lie in the {schema[name].size} bins of {name!r}")
         return (1,)
 
-    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:  # noqa: ARG002 - as for all kernels
-        """Add the block's rows to *totals*."""
+    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
         inside = np.ones(block.length, dtype=np.bool_)
         for name, low, high in zip(self.columns, self.low, self.high, strict=True):
             codes = block.columns[name]

@@ -201,12 +201,11 @@ class LeafCounts(_Routed):
         self.routing.check(schema)
         return checked_cells(len(self.routing.leaves) * (len(schema.classes) if self.by_class else 1))
 
-    def per_tree(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+    def per_tree(self, schema: Schema) -> int:
         """1: a row comes to one leaf, with one class."""
         return 1
 
     def add(self, block: Block, schema: Schema, totals: Integers) -> None:
-        """Add the block's rows to *totals*."""
         slots, block = _slots(self.routing.leaves, len(self.routing.attribute)), block.labelled(schema)
         labels = _label(block, schema) if self.by_class else None
         for rows, leaf in self.routing.arrivals(block, schema):
@@ -236,7 +235,7 @@ class SplitCounts(_Routed):
             raise TableError("an open leaf is named twice", why="a row would count twice in its cells")
         return checked_cells(len(self.open) * self.width(schema))
 
-    def per_tree(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+    def per_tree(self, schema: Schema) -> int:
         """The number of columns: a row adds 1 for each."""
         return max(1, len(self.routing.columns))
 
@@ -245,7 +244,6 @@ class SplitCounts(_Routed):
         return sum(schema[name].size for name in self.routing.columns) * len(schema.classes)
 
     def add(self, block: Block, schema: Schema, totals: Integers) -> None:
-        """Add the block's rows to *totals*."""
         classes, width = len(schema.classes), self.width(schema)
         slots, block = _slots(self.open, len(self.routing.attribute)), block.labelled(schema)
         labels = _label(block, schema)

@@ -130,16 +130,15 @@ class Hits(RuleKernel):
         self.check_rule(schema)
         return 1 + self.misses
 
-    def bound(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+    def bound(self, schema: Schema) -> int:
         """1: a row is predicted right, or not."""
         return 1
 
-    def replaced(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+    def replaced(self, schema: Schema) -> int:
         """1 for one cell, to which a row adds 0 or 1 before and after; 2 where it may move to the other."""
         return 1 + self.misses
 
     def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
-        """Add the block's rows to *totals*."""
         block = block.labelled(schema)
         right = self.right(block, schema)
         for cell, counted in enumerate((right, ~right)[: len(totals)]):
@@ -175,16 +174,15 @@ class Agreements(DenseKernel):
             rule.check_rule(schema)
         return int(1 << len(self.rules))
 
-    def bound(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+    def bound(self, schema: Schema) -> int:
         """1: a row is in one cell."""
         return 1
 
-    def replaced(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+    def replaced(self, schema: Schema) -> int:
         """2: a row leaves one cell and enters another."""
         return 2
 
     def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
-        """Add the block's rows to *totals*."""
         block = block.labelled(schema)
         cell = np.zeros(block.length, dtype=np.int64)
         for place, rule in enumerate(self.rules):
@@ -244,7 +242,6 @@ class ManyHits(DenseKernel):
         return self.cells(schema)
 
     def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
-        """Add the block's rows to *totals*."""
         classes = len(schema.classes)
         for first in range(0, block.length, ROWS_AT_ONCE):
             rows = slice(first, first + ROWS_AT_ONCE)
@@ -289,16 +286,15 @@ class Margins(RuleKernel):
             raise TableError("cuts do not rise", fix="give each once, the lowest first")
         return checked_cells(2 * (len(self.cuts) + 1))
 
-    def bound(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+    def bound(self, schema: Schema) -> int:
         """1: a row is in one cell."""
         return 1
 
-    def replaced(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+    def replaced(self, schema: Schema) -> int:
         """2: a row leaves one cell and enters another."""
         return 2
 
     def add(self, block: Block, schema: Schema, totals: Integers) -> None:
-        """Add the block's rows to *totals*."""
         block = block.labelled(schema)
         points = self.points_of(block, schema)
         own = points[:, self.positive].copy()
@@ -329,7 +325,6 @@ class MarginLevels(LevelKernel):
         return checked_cells(sum(self.sizes(schema)))
 
     def add(self, block: Block, schema: Schema, totals: Integers) -> None:
-        """Add the block's rows to *totals*."""
         counts = np.zeros(self.margins.cells(schema), dtype=np.int64)
         self.margins.add(block, schema, counts)
         halves = counts.reshape(2, -1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from inspect import signature
 from numbers import Integral
 from pathlib import Path
@@ -73,8 +74,6 @@ def column_of(name: str, facts: Any) -> Column | Identifier:
 def _no_kind(name: str, given: object) -> SchemaError:
     if not isinstance(given, str):
         return SchemaError(f"column {shown(name)} has no kind", fix='kind = "categorical" or kind = "numeric"')
-    from difflib import get_close_matches  # noqa: PLC0415 - for a slip only
-
     alike = get_close_matches(given, KINDS, n=1)
     return SchemaError(
         f"column {shown(name)} is of kind {shown(given)}, which is not known",
@@ -342,9 +341,6 @@ class Schema:
     def size(self, *names: str) -> int:
         """How many combinations of codes the named columns have.
 
-        Args:
-            *names: columns.
-
         Raises:
             SchemaError: there is no such column.
         """
@@ -373,9 +369,6 @@ class Schema:
     def from_toml(cls, text: str) -> Schema:
         """The schema a TOML text declares.
 
-        Args:
-            text: as `to_toml` writes it.
-
         Raises:
             SchemaError: the text declares none.
         """
@@ -398,9 +391,6 @@ class Schema:
     def read(cls, path: str | Path) -> Schema:
         """The schema in a TOML file.
 
-        Args:
-            path: a file.
-
         Raises:
             SchemaError: the file cannot be read, or declares none.
         """
@@ -410,9 +400,6 @@ class Schema:
 
     def write(self, path: str | Path) -> None:
         """Write the schema to a TOML file.
-
-        Args:
-            path: a file, which is made or written anew.
 
         Raises:
             SchemaError: the file cannot be written.
@@ -428,9 +415,6 @@ class Schema:
     def with_neighbours(self, neighbours: Neighbours) -> Schema:
         """The same facts under another neighbour relation.
 
-        Args:
-            neighbours: "add_remove" or "replace_one".
-
         Raises:
             SchemaError: there is no such relation.
         """
@@ -440,11 +424,6 @@ class Schema:
         self, person: str | None = None, rows_per_person: int | None = None, people: str | None = None
     ) -> Schema:
         """The same facts, and whose the rows are; what is left out stays as it is declared.
-
-        Args:
-            person: the column of the data that says whose row it is.
-            rows_per_person: the most rows of one person that are read.
-            people: the population that the persons are of.
 
         Raises:
             SchemaError: they do not fit together, or the rest.

@@ -104,8 +104,7 @@ class Slopes(DenseKernel):
             raise TableError("points of all marks, or margins, do not fit 63 bits")
         return checked_cells(models * self._places(schema) + 1)
 
-    def bound(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
-        """The most that all sums of a row add up to."""
+    def bound(self, schema: Schema) -> int:
         marked = (math.isqrt(len(self.marks)) + 1) * STEEPEST + len(self.marks) if self.marks else 0
         return 1 + len(self.classes) * ((1 + len(self.columns)) * STEEPEST + marked)
 
@@ -113,7 +112,6 @@ class Slopes(DenseKernel):
         return 1 + sum(schema[name].size for name in self.columns) + len(self.marks)
 
     def add(self, block: Block, schema: Schema, totals: Integers) -> None:
-        """Add the block's rows to *totals*."""
         block = block.labelled(schema)
         of_models = totals[:-1].reshape(len(self.classes), -1)
         for start in range(0, block.length, ROWS_AT_ONCE):

@@ -30,9 +30,9 @@ from jostle.files.content import DIGEST_BYTES
 from jostle.tables.block import Block, Codes, Where, Whose
 from jostle.tables.columns import Categorical
 from jostle.tables.encode import Cells, Census, counted_columns, encode_block
-from jostle.tables.engines import Folded, MemorySource, Partial, fold_blocks, tally_blocks
+from jostle.tables.engines import Folded, MemorySource, Partial, TableSource, fold_blocks, tally_blocks
 from jostle.tables.features import Bits
-from jostle.tables.kernels import DenseKernel, SparseKernel
+from jostle.tables.kernels import Kernel
 from jostle.tables.persons import bounded, joined_whose, marks_of
 from jostle.tables.schema import Schema
 
@@ -73,7 +73,7 @@ class Reader(Protocol):
 
 
 @frozen(eq=False, repr=False)
-class ReadSource:
+class ReadSource(TableSource):
     """Rows that are read anew, batch by batch, for every tally, as long as they are the same.
 
     A row that is another by the next question could be in two parts of the table, which are paid for as if they shared
@@ -85,12 +85,9 @@ class ReadSource:
     seen: list[bytes] = field(factory=list)
     """Once they were tallied, by what all rows together are known again."""
 
-    def ready(self) -> None:
-        """A file is looked at when it is read."""
-
     @property
     def identity(self) -> bytes:
-        """That of what is read."""
+        """The reader's."""
         return self.reader.identity
 
     def blocks(self, census: Census | None = None) -> Iterator[Block]:
@@ -101,8 +98,7 @@ class ReadSource:
         for columns, length in self.reader.batches(names, few, census):
             yield encode_block(columns, schema, length, census)
 
-    def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
-        """The kernel's tally of all rows that meet the conditions."""
+    def tally(self, kernel: Kernel, where: Where) -> Partial:
         hasher = hashlib.blake2b(digest_size=DIGEST_BYTES)
         found = tally_blocks(self._hashed(hasher), self.schema, kernel, where)
         if not self.seen:
@@ -120,7 +116,6 @@ class ReadSource:
             yield block
 
     def fold(self, fold: Folded) -> Folded:
-        """What a fold holds of all rows."""
         return fold_blocks(self.blocks(), fold)
 
     def bounded(self, key: bytes) -> KeptSource:
@@ -157,7 +152,7 @@ def _remove(path: Path, process: int) -> None:
 
 
 @frozen(eq=False, repr=False)
-class KeptSource:
+class KeptSource(TableSource):
     """Rows as codes in files of this process that end with it: of each person's, all in one."""
 
     schema: Schema
@@ -168,26 +163,20 @@ class KeptSource:
     size: int = 0
     """Bytes of codes."""
 
-    def ready(self) -> None:
-        """They are there."""
-
     def blocks(self) -> Iterator[Block]:
         """Yield the rows."""
         for path in self.parts:
             with path.open("rb") as file:
                 yield from _read(file)
 
-    def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
-        """The kernel's tally of all rows that meet the conditions."""
+    def tally(self, kernel: Kernel, where: Where) -> Partial:
         held = (MemorySource.of_block(self.schema, block, b"") for block in self.blocks())
         return tally_blocks(chain.from_iterable(each.blocks(kernel) for each in held), self.schema, kernel, where)
 
     def fold(self, fold: Folded) -> Folded:
-        """What a fold holds of all rows."""
         return fold_blocks(self.blocks(), fold)
 
     def bounded(self, key: bytes) -> KeptSource:
-        """The rows that are held of each person."""
         return by_persons(self.blocks(), self.schema, self.identity, self.size, key)
 
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from jostle.errors import ProbeError, TableError, described, shown
 from jostle.given import called_as, given_as, given_flag, given_path
-from jostle.tables import dask_source, frames, queries, ray_source, readers, spark_source
+from jostle.tables import clusters, dask_source, frames, queries, readers
 from jostle.tables.attributes import feature_names, joined, joined_labels
 from jostle.tables.block import Block
 from jostle.tables.columns import PUBLIC, Column, Numeric
@@ -25,8 +25,16 @@ from jostle.tables.kernels import MOST_RECORDS, Counts
 from jostle.tables.origins import RowOrigin
 from jostle.tables.per_person import PersonFold, aggregates_of, schema_per_person
 from jostle.tables.persons import PUBLIC_KEY, BeyondCount
+from jostle.tables.pieces import PiecesSource
 from jostle.tables.schema import Neighbours, Schema
 from jostle.tables.sources import ReadSource
+
+CLUSTERS: tuple[tuple[Callable[[object], bool], Callable[[Any, Schema], PiecesSource]], ...] = (
+    (dask_source.is_dask, dask_source.dask_source),
+    (clusters.is_spark, clusters.spark_source),
+    (clusters.is_ray, clusters.ray_source),
+)
+"""Which frames are in pieces on workers, and how these are asked."""
 
 
 class Table:
@@ -83,23 +91,14 @@ class Table:
 
         What is not in memory yet, a lazy frame or whatever has `__arrow_c_stream__`, is read once, batch by batch.
 
-        Args:
-            frame: the rows.
-            schema: the public facts about them.
-
         Raises:
             TableError: a column is missing, or the rows cannot be read.
         """
-        _check_schema(schema)
-        if dask_source.is_dask(frame):
-            pieces = dask_source.dask_source(frame, schema)
-            return cls(pieces, pieces.census, [frame])
-        if spark_source.is_spark(frame):
-            rows = spark_source.spark_source(frame, schema)
-            return cls(rows, rows.census, [frame])
-        if ray_source.is_ray(frame):
-            blocks = ray_source.ray_source(frame, schema)
-            return cls(blocks, blocks.census, [frame])
+        schema = _schema_of(schema)
+        for is_of, source_of in CLUSTERS:
+            if is_of(frame):
+                rows = source_of(frame, schema)
+                return cls(rows, rows.census, [frame])
         return cls._of(frame, schema, [frame])
 
     @classmethod
@@ -107,17 +106,13 @@ class Table:
     def from_features(cls, features: Any, labels: Any, schema: Schema) -> Table:
         """A table of attributes, a dataframe or an array, with the labels that come apart from them.
 
-        Of a schema with sparse features and nothing else but the label, they are a sparse matrix.
-
-        Args:
-            features: rows of attributes, in the order of the schema where they have no names.
-            labels: a label for each.
-            schema: the public facts about them.
+        Without names, attributes are in the order of the schema. Of a schema with sparse features and nothing else but
+        the label, they are a sparse matrix.
 
         Raises:
             TableError: a column is missing, or the rows cannot be read.
         """
-        _check_schema(schema)
+        schema = _schema_of(schema)
         if schema.features is not None and feature_names(features) is None:
             return cls.from_matrix(features, joined_labels(labels, schema), schema)
         return cls._of(joined(features, labels, schema), schema, [features, labels])
@@ -142,8 +137,7 @@ class Table:
             TableError: the file cannot be read, or a column is missing.
             SchemaError: the schema cannot be read.
         """
-        schema = Schema.read(schema) if isinstance(schema, str | Path) else schema
-        _check_schema(schema)
+        schema = _schema_of(schema)
         place = given_path(path, TableError)
         if isinstance(engine, str) and engine.startswith("dask://"):
             pieces = dask_source.connect(engine, place, schema)
@@ -183,8 +177,7 @@ class Table:
             TableError: the database cannot be opened, the query does not run or mixes rows, or a column is missing.
             SchemaError: the schema cannot be read.
         """
-        schema = Schema.read(schema) if isinstance(schema, str | Path) else schema
-        _check_schema(schema)
+        schema = _schema_of(schema)
         word = given_flag(each_of_one, "each_of_one", error=TableError)
         source = queries.open_query(database, query, schema, each_of_one=word)
         file = source.query.database.file
@@ -196,15 +189,10 @@ class Table:
 
         The schema declares one feature per column of the matrix. What is not 0 in the matrix counts as 1.
 
-        Args:
-            matrix: of scipy.sparse: a row per row, a column per feature.
-            frame: the other columns.
-            schema: the public facts about both.
-
         Raises:
             TableError: a column is missing, or the rows cannot be read.
         """
-        _check_schema(schema)
+        schema = _schema_of(schema)
         census = Census()
         return cls(frames.matrix_source(matrix, frame, schema, census), lambda: census, [matrix, frame])
 
@@ -213,11 +201,6 @@ class Table:
         """A table of records that are cells of a grid: counts[x, y] of them at (x, y).
 
         The columns are called x, y, z, or axis0, axis1, ... where there are more; each has one bin per cell.
-
-        Args:
-            counts: how many records each cell has.
-            neighbours: what privacy hides.
-            rows: how many records there are, if that is public.
 
         Raises:
             TableError: counts are no whole numbers from 0 up.
@@ -259,11 +242,6 @@ class Table:
 
         Every person of this table stays; one who is not in the other has empty cells there, and persons of the other
         alone are left out. With how="inner", those who are in both stay. It is worked out at once, and held in memory.
-
-        Args:
-            other: a table of the same population, with rows_per_person=1: `per_person` gives one.
-            on: the column that says who a person is.
-            how: "left" or "inner".
 
         Raises:
             TableError: they are not joined on the person, one has several rows a person, or they are not of one
@@ -330,12 +308,15 @@ class Table:
         raise ProbeError("a table is not pickled", why="a pickle would hold its rows", fix="share the file instead")
 
 
-def _check_schema(schema: object) -> None:
+def _schema_of(given: object) -> Schema:
+    """A schema, or that in a file; refuse what is none."""
+    schema = Schema.read(given) if isinstance(given, str | Path) else given
     if not isinstance(schema, Schema):
         raise TableError(
             f"the schema is {type(schema).__name__}, not a Schema",
             fix='Schema({"age": Numeric(0, 100)}), or Schema.read("schema.toml")',
         )
+    return schema
 
 
 def _checked_grid(counts: ArrayLike) -> NDArray[np.int64]:

@@ -6,10 +6,11 @@ file here, and its Options.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from operator import methodcaller
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
 from attrs import field, frozen
 
@@ -29,51 +30,76 @@ WRITTEN = frozenset({object, str, int, float, bool})
 """Types of what a program can write down."""
 
 
-class Instance(Protocol):
-    """A part of a public database that Options are rehearsed on, with what is needed to judge what they answer."""
+@frozen(eq=False, repr=False)
+class Instance(ABC):
+    """A part of a public database that Options are rehearsed on, with what is needed to judge what they answer.
 
-    @property
-    def key(self) -> str:
-        """A name that no other instance has."""
+    A database and a spec always give the same one, in every process. The data are public, so this draws from numpy's
+    seeded generators; nothing here makes noise, and nothing that makes noise is here.
+    """
 
-    @property
-    def table(self) -> Table:
-        """The rows to learn from."""
+    judged: ClassVar[tuple[type | tuple[type, ...], str, str]]
+    """Of which kind answers are, the name of the task, and what is judged in words."""
+    _last: list[tuple[Any, Any]] = field(factory=list, init=False)
+    """The answer that was read last, and what it said: several judges ask after one another."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def key(self) -> str:
+            """A name that no other instance has."""
+
+        @property
+        def table(self) -> Table:
+            """The rows to learn from."""
+
+        @property
+        def rows(self) -> int:
+            """How many they are: no public fact to an Option, unless the schema declares it."""
 
     @property
     def schema(self) -> Schema:
         """The public facts about the rows."""
-
-    @property
-    def rows(self) -> int:
-        """How many they are."""
+        return self.table.schema
 
     @property
     def questions(self) -> tuple[Any, ...]:
         """What is asked beside the table."""
+        return ()
 
     @property
     def sameness(self) -> float:
-        """The share of what is judged that one answer to everything gets right."""
+        """The share of what is judged that one answer to everything gets right; none of what is made of numbers."""
+        return 0.0
 
+    def read(self, answer: Any, /) -> Any:
+        """What an answer says; refuse what is none, and so has no loss."""
+        kind, task, judged = self.judged
+        if not isinstance(answer, kind):
+            raise OptionError(
+                f"an answer is {type(answer).__name__}, which has no loss on {task} task",
+                why=f"what is judged is {judged}",
+                fix="return one",
+            )
+        if not self._last or self._last[0][0] is not answer:
+            self._last[:] = [(answer, self.said_by(answer))]
+        return self._last[0][1]
+
+    def said_by(self, answer: Any) -> Any:
+        """What an answer of the right kind says; refuse one of another table."""
+        return answer
+
+    @abstractmethod
     def lists(self, answer: Any, /) -> tuple[list[Any], list[Any]]:
         """What was answered and what is true, as two lists, for judges that a programmer writes."""
 
     def chances(self, answer: Any, /) -> list[dict[str, float]] | None:
         """For each answer in the list, how sure it is of what; None for answers that do not say."""
+        return None
 
+    @abstractmethod
     def loss(self, answer: Any, /) -> float:
         """How bad an answer is, by the task's own loss."""
-
-
-def refuse_other(answer: object, kind: type | tuple[type, ...], task: str, judged: str) -> None:
-    """Refuse what is no answer to a task, and so has no loss."""
-    if not isinstance(answer, kind):
-        raise OptionError(
-            f"an answer is {type(answer).__name__}, which has no loss on {task} task",
-            why=f"what is judged is {judged}",
-            fix="return one",
-        )
 
 
 @frozen
@@ -108,17 +134,17 @@ class Question(Generic[Answer]):
     one of this task. A star stands for anything."""
     beside: Mapping[str, type] = field(factory=dict)
     """What is asked beside the table, by name, and of which type; all of it can be left out."""
-    usual: Callable[[Schema], tuple[Any, ...]] = lambda schema: ()  # noqa: ARG005
+    usual: Callable[[Schema], tuple[Any, ...]] = lambda schema: ()
     """What is asked of a table where nobody says."""
     written: Callable[[Schema, str], tuple[Any, ...]] | None = None
     """What a text of a rehearsal's spec asks of a table; None where there is nothing to be said."""
-    read: Callable[[Schema, tuple[Any, ...]], tuple[Any, ...]] = lambda schema, questions: questions  # noqa: ARG005
+    read: Callable[[Schema, tuple[Any, ...]], tuple[Any, ...]] = lambda schema, questions: questions
     """What is asked of a table, however it was written; what cannot be asked of it is refused before it costs."""
-    told: Callable[[tuple[Any, ...]], str] = lambda asked: ""  # noqa: ARG005
+    told: Callable[[tuple[Any, ...]], str] = lambda asked: ""
     """What is asked, in a few words for traces; nothing where there is nothing to say."""
-    of: Callable[[Schema, Answer], Answer] = lambda schema, answer: answer  # noqa: ARG005
+    of: Callable[[Schema, Answer], Answer] = lambda schema, answer: answer
     """An answer that knows what public facts there are of the table that was asked."""
-    counts: Callable[[Schema], int] = lambda schema: 0  # noqa: ARG005
+    counts: Callable[[Schema], int] = lambda schema: 0
     """About how many noisy counts an answer rests on, where it is off by what all of these are off; else 0."""
     suits: Callable[[Schema], bool]
     """Whether a table looks as if it were there to be asked this."""
@@ -277,7 +303,7 @@ UNTOLD: Task[Any] = Task(
         does="does what its text does not tell",
         answers=(),
         gives="nothing that is known",
-        suits=lambda schema: False,  # noqa: ARG005 - nobody knows what to ask
+        suits=lambda schema: False,
     ),
     rehearsal=Rehearsal(
         database=PublicDatabase,  # type: ignore[type-abstract]  # asked of nothing but what it is

@@ -63,7 +63,7 @@ class Market(ABC):
     def buy(self, wanted: Expression) -> Floats:
         """The numbers of an expression, in its shape."""
 
-    def variance(self, wanted: Expression) -> float:  # noqa: ARG002 - most have none
+    def variance(self, wanted: Expression) -> float:
         """Variance of the noise on each number of an expression: 0 where there is none."""
         return 0.0
 
@@ -245,12 +245,6 @@ def metafeature(
 ) -> Metafeature | Callable[[Measure], Metafeature]:
     """Make a function of a view a metafeature; *low* and *high* say in words what small and large values mean.
 
-    Args:
-        function: of a view of the table.
-        low: what a small value means.
-        high: what a large value means.
-        name: the function's own if left out.
-
     Raises:
         OptionError: it is no function, or is not told in texts.
 
@@ -293,7 +287,6 @@ class Listing(Market):
     known: dict[str, Known] = field(factory=dict)
 
     def buy(self, wanted: Expression) -> Floats:
-        """An array of the right shape."""
         key = key_of(wanted)
         self.wanted[key] = wanted
         if key not in self.known:

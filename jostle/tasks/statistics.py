@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from attrs import evolve, field, frozen
@@ -28,7 +28,7 @@ from jostle.tables.fields import name
 from jostle.tables.schema import Schema
 from jostle.tables.table import Table
 from jostle.tasks.answers import Answer
-from jostle.tasks.base import Judge, Question, Shown, Task, register
+from jostle.tasks.base import Instance, Judge, Question, Shown, Task, register
 from jostle.tasks.classification.instances import table_instance
 from jostle.tasks.classification.task import CLASSIFICATION, log_epsilon
 
@@ -41,11 +41,8 @@ HALF = ("1/2",)
 
 
 @frozen(eq=False, repr=False)
-class StatisticInstance:
+class StatisticInstance(Instance):
     """The widest attribute of a public table, read as numbers, and a statistic of it."""
-
-    sameness: ClassVar[float] = 0.0
-    """None: an answer is numbers."""
 
     key: str
     table: Table
@@ -54,12 +51,6 @@ class StatisticInstance:
     """The statistic of the rows, a number or several."""
     span: float
     """From the least number that there may be to the greatest."""
-    questions: tuple[Any, ...] = ()
-
-    @property
-    def schema(self) -> Schema:
-        """The public facts about the rows."""
-        return self.table.schema
 
     def lists(self, answer: Any, /) -> tuple[list[float], list[float]]:
         """What was answered, and what is true."""
@@ -71,9 +62,6 @@ class StatisticInstance:
                 fix="return them",
             )
         return answers.tolist(), self.truth.tolist()
-
-    def chances(self, answer: Any, /) -> None:
-        """None: numbers have no chances."""
 
     def loss(self, answer: Any, /) -> float:
         """How far the answer is off, in spans of the column; of several numbers, their mean."""
@@ -169,7 +157,7 @@ def _task(
                 beside=beside,
                 usual=lambda schema: (*_numbers(schema)[:1], *more),
                 read=read,
-                suits=lambda schema: False,  # noqa: ARG005 - a table of numbers may be there to be asked anything
+                suits=lambda schema: False,
                 suited="a schema with a column of numbers",
             ),
             rehearsal=evolve(

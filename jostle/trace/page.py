@@ -104,11 +104,7 @@ def whole_page(records: Sequence[Record], *, title: str, answer: str = "", day: 
 
 
 def part_of_page(records: Sequence[Record]) -> str:
-    """The part of a page that a notebook shows of a trace.
-
-    Args:
-        records: of a run.
-    """
+    """The part of a page that a notebook shows of a trace."""
     return f'<div class="jostle"><style>{STYLE.replace("body{", ".jostle{")}</style>{_parts(records)}</div>'
 
 

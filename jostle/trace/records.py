@@ -249,9 +249,6 @@ class Trace:
     def released(self, place: int) -> tuple[int, ...]:
         """The numbers of the release with this place among the records: all of them, in a whole trace.
 
-        Args:
-            place: of the release among the records.
-
         Raises:
             TableError: there is no such record.
         """
@@ -265,12 +262,7 @@ class Trace:
         return record.values if isinstance(record, Released) else ()
 
     def add(self, record: Record, released: NDArray[np.int64] | None = None) -> None:
-        """Append a record; of a release, perhaps with all that was released, which a whole trace keeps.
-
-        Args:
-            record: what happened.
-            released: all its numbers.
-        """
+        """Append a record; of a release, perhaps with all that was released, which a whole trace keeps."""
         line = b"" if self._path is None else f"{to_json(record)}\n".encode()
         with self._lock:
             if self._whole is not None and released is not None and released.size > MOST_VALUES:

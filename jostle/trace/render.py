@@ -199,11 +199,7 @@ def _is_of(record: Record, site: str) -> bool:
 
 
 def text_of(records: Sequence[Record]) -> str:
-    """The records as text, as they are printed.
-
-    Args:
-        records: of a run.
-    """
+    """The records as text, as they are printed."""
     screen = Console(file=StringIO(), width=TEXT_WIDTH, color_system=None)
     screen.print(render_trace(records))
     return "\n".join(line.rstrip() for line in screen.file.getvalue().splitlines())  # type: ignore[attr-defined]  # it is the file just made
@@ -283,7 +279,7 @@ def _in_units(number: Fraction, record: Released) -> str:
 
 
 def _values(record: Released) -> str:
-    shown = ", ".join(_in_units(Fraction(each), record) for each in record.values[:MOST_SHOWN])
+    shown = ", ".join(_in_units(Fraction(value), record) for value in record.values[:MOST_SHOWN])
     if record.size <= min(MOST_SHOWN, len(record.values)):
         return shown or "nothing"
     return f"{shown}, ... ({record.size:,} numbers)"

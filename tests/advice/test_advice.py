@@ -10,23 +10,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from fitted_bands import Rehearsed, expectations, fit_band, is_inside, left_out, weights_by_group
 from hypothesis import given
 from hypothesis import strategies as st
 from run_here import ran
 
 import jostle
 from jostle import Categorical, Numeric, Schema, Table, advise, advise_rows_per_person
-from jostle.advice.bands import (
-    INSIDE,
-    Rehearsed,
-    fit_band,
-    inputs_of,
-    is_inside,
-    kept_expectations,
-    left_out,
-    weights_by_group,
-)
-from jostle.advice.learning import expectations
+from jostle.advice.bands import INSIDE, inputs_of, kept_expectations
 from jostle.choice.makers.shipped import ADVISED
 from jostle.errors import ChoiceError, PrivateDataError
 from jostle.tables.origins import vault_beside

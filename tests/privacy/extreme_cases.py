@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from jostle import Categorical, Numeric, Schema
 from jostle.tables.block import code_type
-from jostle.tables.engines import MemorySource, ReadBy, RowSource, ViewSource
+from jostle.tables.engines import MemorySource, RowSource, RowView, ViewSource
 from jostle.tables.feature_kernels import MOST_ONES, ONES_AT_ONCE, FeatureRefinements, FeatureSums
 from jostle.tables.features import FEW_COLUMNS, Bits, SparseFeatures
 from jostle.tables.kernels import BLOCK_ROWS, LARGEST_WEIGHT, Counts, Kernel, Marks, SparseCounts, SparseTally, Sums
@@ -94,7 +94,7 @@ def added(kernel: Kernel, rows: RowSource) -> dict[int, int]:
 def _narrowed(case: Case, record: Record) -> RowSource:
     """Return a record of which one column more is known, and not told."""
     wider = evolve(case.schema, columns=(("more", Categorical(["x", "y"])), *case.schema.columns))
-    return ViewSource(case.schema, source(wider, [evolve(record, codes=(1, *record.codes))]), ReadBy(case.schema))
+    return ViewSource(case.schema, source(wider, [evolve(record, codes=(1, *record.codes))]), RowView(case.schema))
 
 
 def routes(case: Case) -> Iterator[tuple[Record, list[dict[int, int]]]]:

@@ -19,7 +19,7 @@ from jostle.privacy.ledger import Ledger
 from jostle.privacy.noise import Noise, SeededBits
 from jostle.privacy.room import Room
 from jostle.tables.block import Where
-from jostle.tables.engines import Folded, Partial
+from jostle.tables.engines import Folded, Partial, TableSource
 from jostle.tables.kernel_list import KERNELS
 from jostle.tables.kernels import DenseKernel, SparseKernel, SparseTally
 from jostle.tables.schema import Neighbours
@@ -94,7 +94,7 @@ SECRET = 271_828_182
 
 
 @frozen(eq=False)
-class Trouble:
+class Trouble(TableSource):
     """A source of rows that runs into something when it is asked about them."""
 
     schema: Schema
@@ -108,9 +108,6 @@ class Trouble:
     def identity(self) -> bytes:
         """Return what the data came as."""
         return str(self.number).encode()
-
-    def ready(self) -> None:
-        """It is."""
 
     def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
         """Return zeros, once trouble is over; fingerprints are taken in peace."""

@@ -17,6 +17,7 @@ from test_per_person import bag, rows_of, source_of
 import jostle
 from jostle import Categorical, Dates, Numeric, Schema, SparseFeatures, Table
 from jostle.errors import JostleError
+from jostle.tables.engines import TableSource
 from jostle.tables.kernels import Counts, SparseCounts
 
 PATIENTS = Schema(
@@ -317,7 +318,7 @@ PUBLIC_REFUSED: dict[str, tuple[Any, dict[str, Any]]] = {
 }
 
 
-class Unread:
+class Unread(TableSource):
     """Rows that nobody may look at yet."""
 
     schema = VISITS

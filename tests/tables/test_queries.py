@@ -25,6 +25,7 @@ from jostle.tables.number_kernels import Moments, NumberSum, Ranks
 from jostle.tables.persons import PUBLIC_KEY, PersonCount
 from jostle.tables.pools import Layer, Refinements, Stack
 from jostle.tables.queries import QuerySource, columns_of
+from jostle.tables.sources import ReadSource
 
 KEPT: Any = {"outside": "other", "missing": "value"}
 SCHEMA = Schema(
@@ -104,7 +105,7 @@ def test_what_is_counted_there_is_what_rows_add_up_to(filled: str, tmp_path: Pat
             assert columns_of(kernel) is not None
             for where in ((), (("ward", (0, 1)), ("ill", (0,)))):
                 there = tally(Table(source), kernel, where)
-                assert there == tally(Table(source.rows), kernel, where), (url, kernel)
+                assert there == tally(Table(ReadSource(source.reader, SCHEMA)), kernel, where), (url, kernel)
                 assert there == tally(frame, kernel, where), (url, kernel)
 
 
@@ -144,7 +145,7 @@ def test_a_cell_of_another_type_in_sqlite_changes_no_other(tmp_path: Path) -> No
         url = in_sqlite(tmp_path / "t.db", ["a", "b"], [*before, (stranger, stranger)])
         source = source_of(Table.query(url, "SELECT * FROM t", schema))
         assert isinstance(source, QuerySource)
-        for rows in (source, source.rows):
+        for rows in (source, ReadSource(source.reader, schema)):
             assert rows.tally(Counts.of("a", "b"), ())[1] == 3000  # type: ignore[index]  # dense
 
 
@@ -175,7 +176,7 @@ def test_a_stream_that_is_left_is_no_hindrance(filled: str) -> None:
     text = "SELECT 'A' AS ward, 'no' AS ill FROM generate_series(1, 200000)"
     source = source_of(Table.query(filled, text, NARROW))
     assert isinstance(source, QuerySource)
-    blocks = source.rows.blocks()
+    blocks = source.blocks()
     next(blocks)
     blocks.close()  # type: ignore[attr-defined]  # a generator
 

@@ -13,6 +13,7 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 from processes import ran
+from roles import question_roles, spread
 from scipy import stats
 
 import jostle
@@ -27,7 +28,7 @@ from jostle.tasks.classification.instances import MOST_HELD_OUT, TableInstance
 from jostle.tasks.metafeature import View, text_of
 from jostle.tasks.ranges.estimate import Workload
 from jostle.tasks.ranges.instances import GridInstance
-from jostle.tasks.ranges.questions import KINDS, RangeQuestion, facts_of, question_roles, spread
+from jostle.tasks.ranges.questions import KINDS, RangeQuestion, facts_of
 from jostle.tasks.ranges.task import ASKED, grid_shape
 
 

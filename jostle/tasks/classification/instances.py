@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-from attrs import evolve, field, frozen
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from jostle.corpora.databases import PublicTable, RowReader
@@ -23,7 +23,7 @@ from jostle.tables.engines import MemorySource
 from jostle.tables.frames import frame_columns
 from jostle.tables.schema import Schema
 from jostle.tables.table import Table
-from jostle.tasks.base import refuse_other
+from jostle.tasks.base import Instance
 from jostle.tasks.classification.model import Model
 
 Floats = NDArray[np.float64]
@@ -89,46 +89,24 @@ ORDER, CHOICE = range(2)
 
 
 @frozen(eq=False, repr=False)
-class TableInstance:
-    """Rows of a public table to learn from, and others, encoded, to score models on.
+class TableInstance(Instance):
+    """Rows of a public table to learn from, and others, encoded, to score models on."""
 
-    A table and a spec always give the same one, in every process. The data are public, so this draws from numpy's
-    seeded generators; nothing here makes noise, and nothing that makes noise is here.
-    """
-
-    questions: ClassVar[tuple[()]] = ()
-    """What Options are asked beside the table: nothing."""
-    judged: ClassVar[tuple[type, str, str]] = (Model, "a classification", "a model or a tree")
-    """Of which kind answers are, the name of the task, and what is judged in words."""
+    judged: ClassVar[tuple[type | tuple[type, ...], str, str]] = (Model, "a classification", "a model or a tree")
 
     key: str
     table: Table
     """The rows to learn from, with a schema read off the whole public database."""
     rows: int
-    """How many they are: no public fact to an Option, unless the schema declares it."""
     codes: NDArray[np.int64]
     """The held-out rows' attributes, a column per attribute in the schema's order."""
     labels: NDArray[np.int64]
     """The held-out rows' labels."""
-    _last: list[tuple[Any, Chances]] = field(factory=list, init=False)
-    """The answer that was read last, and what it said: several judges ask after one another."""
-
-    @property
-    def schema(self) -> Schema:
-        """The public facts about the rows."""
-        return self.table.schema
 
     @property
     def sameness(self) -> float:
         """The share of held-out rows that are of the commonest class."""
         return float(np.bincount(self.labels).max() / len(self.labels))
-
-    def read(self, answer: Any, /) -> Chances:
-        """The chance of each class that an answer gives each held-out row; refuse what is no answer."""
-        refuse_other(answer, *self.judged)
-        if not self._last or self._last[0][0] is not answer:
-            self._last[:] = [(answer, self.said_by(answer))]
-        return self._last[0][1]
 
     def said_by(self, model: Any) -> Chances:
         """The chance of each class that a model gives each held-out row; refuse one of another table."""

@@ -187,9 +187,6 @@ class Model(ABC):
 def load_model(path: str | Path) -> Model:
     """The model that a file holds, whoever wrote it.
 
-    Args:
-        path: a file that `Model.save` wrote.
-
     Raises:
         OptionError: the file holds no model.
     """

@@ -209,7 +209,7 @@ CLASSIFICATION: Task[Model] = register(
             answers=(Model,),
             gives="a model or a tree",
             told_by=("label", "attributes"),
-            counts=lambda schema: MODEL_COUNTS,  # noqa: ARG005 - whatever it looks like
+            counts=lambda schema: MODEL_COUNTS,
             suits=lambda schema: schema.label is not None,
             suited='a schema with a label: Schema(columns, label="...")',
         ),

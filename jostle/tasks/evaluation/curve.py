@@ -32,6 +32,7 @@ from jostle.errors import OptionError
 from jostle.files.kinds import writing
 from jostle.markup import in_picture, pre, words
 from jostle.privacy.amounts import show_amount
+from jostle.privacy.tails import mean_from
 from jostle.tables.regions import haar_side
 from jostle.tasks.answers import level_of, new_figure, rate_of
 
@@ -89,8 +90,7 @@ def population_interval(counts: Floats, scales: Sequence[float], level: float) -
     rarer = math.floor(min(np.quantile(each.sum(axis=1), rest / 8) for each in (positives, others)))
     if rarer < 1:
         return 0.0, 1.0
-    most = math.log(8 / rest) / rarer
-    return _farthest(low, most, down=True), _farthest(high, most, down=False)
+    return mean_from(low, rarer, rest / 8, upward=False), mean_from(high, rarer, rest / 8, upward=True)
 
 
 def _without_noise(counts: Floats, scales: Sequence[float]) -> tuple[Floats, Floats]:
@@ -112,26 +112,6 @@ def _share_not_above(sums: Floats, pairs: Floats, tried: Floats) -> Floats:
     holds += under.sum() - np.searchsorted(np.sort(sums[under] / pairs[under]), tried, side="left")
     holds += (sums[none] <= 0).sum()
     return np.asarray(holds / len(sums))
-
-
-def _farthest(area: float, most: float, *, down: bool) -> float:
-    """The area farthest from this one, on one side, whose divergence from it is at most so much."""
-    near, far = area, 0.0 if down else 1.0
-    if _divergence(area, far) <= most:
-        return far
-    for _ in range(60):
-        middle = (near + far) / 2
-        near, far = (middle, far) if _divergence(area, middle) <= most else (near, middle)
-    return far
-
-
-def _divergence(one: float, other: float) -> float:
-    """The Kullback-Leibler divergence between two coins."""
-    total = 0.0
-    for share, of in ((one, other), (1 - one, 1 - other)):
-        if share > 0:
-            total += math.inf if of <= 0 else share * math.log(share / of)
-    return total
 
 
 SIDE, EDGE = 320, 28

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from attrs import evolve, field, frozen
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from jostle.corpora.databases import PublicTable
@@ -16,7 +16,7 @@ from jostle.tables.engines import MemorySource
 from jostle.tables.rules import Margins
 from jostle.tables.schema import Schema
 from jostle.tables.table import Table
-from jostle.tasks.base import refuse_other
+from jostle.tasks.base import Instance
 from jostle.tasks.classification.instances import table_instance
 from jostle.tasks.evaluation.curve import RocCurve
 
@@ -54,45 +54,30 @@ STEPS = 4000
 
 
 @frozen(eq=False, repr=False)
-class ScoresInstance:
+class ScoresInstance(Instance):
     """Scored rows, and the curve that they have.
 
     Half of a table's rows, those that a classification instance holds out included, are never scored: the scorer learns
-    from them. A table and a spec always give the same instance, in every process. The data are public; nothing here
-    makes noise, and nothing that makes noise is here.
+    from them.
     """
 
-    questions: ClassVar[tuple[str, None]] = (SCORE, None)
-    """What Options are asked beside the table: which column the scores are in, and for which class: the second."""
-    sameness: ClassVar[float] = 0.0
-    """None: a curve is made of numbers."""
-
+    judged = (RocCurve, "an evaluation", "a ROC curve")
     key: str
     table: Table
     rows: int
     truth: tuple[Floats, Floats]
     """The rates of the curve through all scores: of others, of the class."""
-    _last: list[tuple[Any, float]] = field(factory=list, init=False)
 
     @property
-    def schema(self) -> Schema:
-        """The public facts about the rows."""
-        return self.table.schema
-
-    def read(self, curve: Any, /) -> RocCurve:
-        """A curve; refuse what is none."""
-        refuse_other(curve, RocCurve, "an evaluation", "a ROC curve")
-        found: RocCurve = curve
-        return found
+    def questions(self) -> tuple[str, None]:
+        """Which column the scores are in, and for which class: the second."""
+        return SCORE, None
 
     def lists(self, curve: Any, /) -> tuple[list[float], list[float]]:
         """The shares of the class that are found at even steps of the others, estimated and true."""
         found = self.read(curve)
         steps = np.arange(1, 20) / 20
-        return [found.true_positive_rate(each) for each in steps.tolist()], np.interp(steps, *self.truth).tolist()
-
-    def chances(self, curve: Any, /) -> None:
-        """None: curves have no chances."""
+        return [found.true_positive_rate(step) for step in steps.tolist()], np.interp(steps, *self.truth).tolist()
 
     def loss(self, curve: Any, /) -> float:
         """The area between a curve and the true one."""
@@ -102,7 +87,8 @@ class ScoresInstance:
     def area_off(self, curve: Any, /) -> float:
         """How far the area under a curve is off."""
         x, y = self.truth
-        return abs(self.read(curve).auc - float((np.diff(x) * (y[1:] + y[:-1]) / 2).sum()))
+        area: float = self.read(curve).auc
+        return abs(area - float((np.diff(x) * (y[1:] + y[:-1]) / 2).sum()))
 
 
 def scored_table(scores: Floats, labels: NDArray[np.int64], column: Numeric, **facts: Any) -> Table:

@@ -26,7 +26,7 @@ EVALUATION: Task[RocCurve] = register(
             answers=(RocCurve,),
             gives="a ROC curve",
             beside={"scores": object, "positive": str},
-            usual=lambda schema: (SCORE, None),  # noqa: ARG005 - of the name that it suits
+            usual=lambda schema: (SCORE, None),
             suits=_suits,
             suited=f"a schema with a label and a column {SCORE!r} of numbers",
         ),

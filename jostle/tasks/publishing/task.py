@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from attrs import evolve, frozen
@@ -103,7 +103,7 @@ def _asked(published: Published) -> list[Asked]:
 class PublishingInstance(TableInstance):
     """Published rows are judged by what the default classifier, trained on them, says of rows held out."""
 
-    judged: ClassVar[tuple[type, str, str]] = (Published, "a publishing", "published data")
+    judged = (Published, "a publishing", "published data")
 
     def said_by(self, published: Any) -> Chances:
         """The chance of each class that the classifier gives each held-out row."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from attrs import field, frozen
+from attrs import frozen
 from numpy.typing import ArrayLike, NDArray
 
 from jostle.corpora.databases import PublicGrid, coarsened, drawn
 from jostle.corpora.parts import GridSpec, seeds_of
 from jostle.errors import OptionError
-from jostle.tables.schema import Neighbours, Schema
+from jostle.tables.schema import Neighbours
 from jostle.tables.table import Table
-from jostle.tasks.base import refuse_other
+from jostle.tasks.base import Instance
 from jostle.tasks.ranges.estimate import Estimate, SparseEstimate, Workload
 from jostle.tasks.ranges.questions import RangeQuestion
 
@@ -55,12 +55,10 @@ DRAW = 2
 
 
 @frozen(eq=False, repr=False)
-class GridInstance:
-    """Records in the cells of a public grid, and the ranges that are asked for.
+class GridInstance(Instance):
+    """Records in the cells of a public grid, and the ranges that are asked for."""
 
-    A grid and a spec always give the same one, in every process. The data are public, so this draws from numpy's seeded
-    generators; nothing here makes noise, and nothing that makes noise is here.
-    """
+    judged = ((Estimate, SparseEstimate), "a grid", "an estimate of the cells")
 
     key: str
     table: Table
@@ -69,48 +67,30 @@ class GridInstance:
     workload: Workload
     truth: Floats
     """The true answers to the workload."""
-    _last: list[tuple[Any, Floats]] = field(factory=list, init=False)
-    """The estimate that was asked last, and what it answered: several judges ask after one another."""
-
-    @property
-    def schema(self) -> Schema:
-        """The public facts about the records."""
-        return self.table.schema
 
     @property
     def rows(self) -> int:
-        """How many records there are."""
+        """How many records the grid has."""
         return int(self.counts.sum())
 
     @property
     def questions(self) -> tuple[Workload]:
-        """What Options are asked beside the table."""
         return (self.workload,)
 
-    @property
-    def sameness(self) -> float:
-        """None: an estimate is made of numbers."""
-        return 0.0
-
-    def read(self, estimate: Any, /) -> Floats:
-        """What an estimate answers to the workload; refuse what is no estimate."""
-        refuse_other(estimate, (Estimate, SparseEstimate), "a grid", "an estimate of the cells")
+    def said_by(self, estimate: Estimate | SparseEstimate) -> Floats:
+        """What an estimate answers to the workload."""
         if estimate.shape != self.workload.shape:
             raise OptionError(
                 f"an answer is an estimate of {' x '.join(map(str, estimate.shape))} cells",
                 why=f"the grid that was asked has {' x '.join(map(str, self.workload.shape))}",
                 fix="return one that was made from db",
             )
-        if not self._last or self._last[0][0] is not estimate:
-            self._last[:] = [(estimate, estimate.answers(self.workload))]
-        return self._last[0][1]
+        return estimate.answers(self.workload)
 
     def lists(self, estimate: Any, /) -> tuple[list[float], list[float]]:
         """The answers to the workload, estimated and true."""
-        return self.read(estimate).tolist(), self.truth.tolist()
-
-    def chances(self, estimate: Any, /) -> None:
-        """None: estimates have no chances."""
+        answers: Floats = self.read(estimate)
+        return answers.tolist(), self.truth.tolist()
 
     def loss(self, estimate: Any, /) -> float:
         """DPBench's scaled L2 error of an estimate's answers to the workload."""

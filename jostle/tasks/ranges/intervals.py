@@ -65,7 +65,7 @@ class Bars(Protocol):
 class NoBars:
     """What made an estimate is not known."""
 
-    def half(self, asking: Asking, level: float) -> Floats:  # noqa: ARG002 - whatever is asked
+    def half(self, asking: Asking, level: float) -> Floats:
         """Refuse."""
         raise OptionError(
             "no interval of this estimate is known", why="what made it was not tried on public grids", fix=ELSEWHERE

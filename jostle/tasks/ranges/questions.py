@@ -7,12 +7,10 @@ what is asked, which are free.
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from math import prod
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
@@ -21,7 +19,6 @@ import numpy as np
 from attrs import field, frozen, validators
 from numpy.typing import NDArray
 
-from jostle import corpora
 from jostle.errors import CorpusError, shown
 from jostle.tasks.ranges.estimate import Workload
 
@@ -251,43 +248,3 @@ def in_words(facts: WorkloadFacts, sides: Sequence[int]) -> str:
     if facts.edges > 0.9:
         return "ranges that start or end with an axis"
     return "short ranges" if facts.log_volume < -1.5 * len(sides) else "ranges"
-
-
-@frozen
-class QuestionRoles:
-    """Which questions makers learn from, and which they are judged by alone, as databases have roles."""
-
-    by_kind: Mapping[str, str]
-    by_sides: Mapping[str, str]
-    by_records: Mapping[str, str]
-
-    def kinds(self, role: str) -> tuple[str, ...]:
-        """The kinds of a role; to be judged by, there are all, those that were learned from as well."""
-        return tuple(kind for kind, of in self.by_kind.items() if role in {of, "judge"})
-
-    def sides(self, role: str, wanted: Sequence[float]) -> Sides:
-        """The sides of a role that are nearest to those wanted: powers of two, or others."""
-        if self.by_sides["powers of two"] == role:
-            return tuple(2 ** round(np.log2(side)) for side in wanted)
-        return tuple(side - (side > 2 and side & (side - 1) == 0) for side in map(round, wanted))
-
-    def records(self, role: str, log_wanted: float) -> int:
-        """The number of records of a role that is nearest to the one wanted: in every other half decade."""
-        half = int(np.floor(2 * log_wanted))
-        if self.by_records["even" if half % 2 == 0 else "odd"] != role:
-            log_wanted += 0.5 if half % 4 > 1 else -0.5
-        return max(1, round(10**log_wanted))
-
-
-def question_roles() -> QuestionRoles:
-    """The roles of what is asked of grids."""
-    facts = json.loads((Path(corpora.__file__).parent / "questions.json").read_text(encoding="utf-8"))["grid"]
-    return QuestionRoles(facts["kinds"], facts["sides"], facts["half decades of records"])
-
-
-def spread(count: int, dimensions: int, seed: int) -> Iterator[tuple[float, ...]]:
-    """Yield points that fill the unit cube evenly, however many are taken of them: Sobol's, scrambled by a seed."""
-    from scipy.stats import qmc  # noqa: PLC0415 - for training only
-
-    points = qmc.Sobol(dimensions, seed=seed).random_base2(max(0, (count - 1).bit_length()))
-    yield from map(tuple, points[:count].tolist())

@@ -329,7 +329,7 @@ def _of(schema: Schema, estimate: Estimate | SparseEstimate) -> Estimate | Spars
 
 
 def _read(schema: Schema, questions: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple(None if each is None else Workload.in_units(schema, each) for each in questions)
+    return tuple(None if question is None else Workload.in_units(schema, question) for question in questions)
 
 
 RANGES: Task[Estimate | SparseEstimate] = register(

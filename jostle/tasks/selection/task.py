@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import math
 from functools import partial
-from typing import ClassVar
 
 import numpy as np
 from attrs import evolve, frozen
@@ -55,7 +54,7 @@ class SelectionInstance(TableInstance):
     train have one budget for both, and others two: choose among the ones or among the others.
     """
 
-    judged: ClassVar[tuple[type, str, str]] = (SelectedFeatures, "a selection", "a selection of features")
+    judged = (SelectedFeatures, "a selection", "a selection of features")
 
     def said_by(self, selected: SelectedFeatures) -> Chances:
         """The chance of each class for each held-out row, by the model of what was selected, or naive Bayes on it."""

@@ -1,32 +1,55 @@
-"""Rows on a Ray cluster: each block of a dataset is encoded where it is, by `map_batches`, and its codes are kept."""
+"""Rows on a cluster of Spark's or Ray's: each part is encoded where it is, and its codes are kept there."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
 import pyarrow as pa
 from attrs import evolve, field, frozen
 
-from jostle.errors import TableError
 from jostle.tables.encode import counted_columns
 from jostle.tables.frames import check_columns, guarded
-from jostle.tables.pieces import (
-    PART,
-    PiecesSource,
-    asked_of_batches,
-    encoded_batches,
-    held_batches,
-    put_batches,
-    unpacked,
-)
+from jostle.tables.pieces import PART, Batches, BatchesSource, encoded_batches, held_batches, put_batches
 from jostle.tables.schema import Schema
+
+CODES, CODED = "codes binary", "part int, codes binary"
+
+
+def is_spark(frame: object) -> bool:
+    """Whether *frame* is one of Spark's, without importing Spark."""
+    return type(frame).__module__.partition(".")[0] == "pyspark" and hasattr(frame, "mapInArrow")
+
+
+@frozen(eq=False, repr=False)
+class SparkSource(BatchesSource):
+    """Rows in partitions."""
+
+    engine = "Spark"
+
+    def bounded(self, key: bytes) -> SparkSource:
+        """The rows that are held of each person: first they are put together by person."""
+        count = max(1, self.codes.rdd.getNumPartitions())
+        put = self.codes.mapInArrow(partial(put_batches, count), CODED).repartition(count, PART)
+        return evolve(self, codes=put.mapInArrow(partial(held_batches, self.schema, key), CODES).persist(), seen=[])
+
+    def mapped(self, work: Callable[[Batches], Batches]) -> Iterable[bytearray]:
+        return [row[0] for row in self.codes.mapInArrow(work, CODES).collect()]
+
+
+def spark_source(frame: Any, schema: Schema) -> SparkSource:
+    """The rows of a frame of Spark's, encoded when they are first asked for, and kept as codes by its workers."""
+    check_columns(tuple(frame.columns), schema.sources, "the frame")
+    names = counted_columns(schema, frame.columns)
+    chosen = frame.select([f"`{name.replace('`', '``')}`" for name in names])
+    codes = chosen.mapInArrow(partial(encoded_batches, schema, names), CODES).persist()
+    return SparkSource(schema, f"{frame.semanticHash()}".encode(), codes=codes)
+
 
 MOST_PLACES = 64
 """Rows of persons are put together at no more places."""
-Work = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
 def is_ray(frame: object) -> bool:
@@ -35,56 +58,34 @@ def is_ray(frame: object) -> bool:
 
 
 @frozen(eq=False, repr=False)
-class RaySource(PiecesSource):
+class RaySource(BatchesSource):
     """Rows in blocks."""
 
-    codes: Any = None
-    """A dataset with a row for each block: what `encode_piece` makes of it."""
+    engine = "Ray"
     kept: list[Any] = field(factory=list)
     """The same once it was asked: it is computed once, and stays in the cluster's memory."""
 
-    def ready(self) -> None:
-        """Ray says when it is asked."""
-
     def bounded(self, key: bytes) -> RaySource:
         """The rows that are held of each person: first they are put together by person."""
-        whole = self._there("read its part")
+        whole = self._there()
         count = max(1, min(MOST_PLACES, whole.num_blocks()))
         put = _mapped(whole, partial(put_batches, count)).groupby(PART, num_partitions=count)
         held = put.map_groups(partial(_table, partial(held_batches, self.schema, key)), batch_format="pyarrow")
         return evolve(self, codes=held, kept=[], seen=[])
 
-    def asked(self, ask: Callable[..., Any], question: object, add: Callable[..., Any], what: str) -> Any:
-        """What workers find in all blocks, added up; None if there are none."""
-        there = self._there(what)
-        try:
-            rows = _mapped(there, partial(asked_of_batches, ask, question)).take_all()
-        except Exception:  # noqa: BLE001 - raised where the rows come from: it may quote them
-            rows = None
-        parts = [unpacked(row["codes"]) for row in rows or ()]
-        found = add(parts) if parts else None
-        if rows is None or (parts and found is None):
-            raise _failed(what)
-        return found
+    def mapped(self, work: Callable[[Batches], Batches]) -> Iterable[bytes]:
+        return [row["codes"] for row in _mapped(self._there(), work).take_all()]
 
-    def _there(self, what: str) -> Any:
+    def _there(self) -> Any:
         if not self.kept:
             try:
                 there = self.codes.materialize()
             except Exception:  # noqa: BLE001 - raised where the rows come from: it may quote them
                 there = None
             if there is None:
-                raise _failed(what)
+                raise self.failed("read its part")
             self.kept.append(there)
         return self.kept[0]
-
-
-def _failed(what: str) -> TableError:
-    return TableError(
-        f"a worker could not {what}",
-        why="the reason could quote private rows",
-        fix="see that Ray runs, that every worker can read the rows, and has this version of Jostle",
-    )
 
 
 def ray_source(dataset: Any, schema: Schema) -> RaySource:
@@ -99,10 +100,10 @@ def ray_source(dataset: Any, schema: Schema) -> RaySource:
     return RaySource(schema, identity, codes=_mapped(chosen, partial(encoded_batches, schema, names)))
 
 
-def _mapped(dataset: Any, work: Work) -> Any:
+def _mapped(dataset: Any, work: Callable[[Batches], Batches]) -> Any:
     return dataset.map_batches(partial(_table, work), batch_format="pyarrow", batch_size=None)
 
 
-def _table(work: Work, rows: pa.Table) -> pa.Table:
+def _table(work: Callable[[Batches], Batches], rows: pa.Table) -> pa.Table:
     """Runs on a worker."""
     return pa.Table.from_batches(list(work(iter(rows.to_batches()))))
