@@ -60,7 +60,7 @@ def test_a_program_in_jostles_language_is_read_as_well(tmp_path: Path) -> None:
     maker = load_maker(Path(__file__).parents[2] / "programs" / "histogram.jst")
     assert [option.name for option in maker.among] == ["DAWA", "MWEM", "AdaptiveGrid", "Flat"]
     # Public facts are free, and come with what the program names.
-    assert [each.name for each in maker.informed_by[:2]] == ["uniformity", "sparsity"]
+    assert [each.name for each in maker.informed_by[:3]] == ["scale", "uniformity", "sparsity"]
     assert isinstance(maker.trainer, Training)
     assert maker.trainer.corpus is not None
     assert len(maker.trainer.corpus.grids) > 1
