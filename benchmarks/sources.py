@@ -295,7 +295,7 @@ def main() -> int:
     if given.only in {None, "memory"}:
         found = peaks()
         lines = [
-            f"Peak of the whole process; at most {REQUIRED_MEGABYTES} MB is asked for. Seconds were shared with others:",
+            f"Peak of the whole process; at most {REQUIRED_MEGABYTES} MB is asked for. Seconds were shared:",
             f"{os.getloadavg()[1]:.0f} processes wanted one of {os.cpu_count()} cores at once.",
             "",
         ]
