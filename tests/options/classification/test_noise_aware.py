@@ -132,6 +132,31 @@ def test_gini_finds_what_moves_shares_and_not_the_commonest_class() -> None:
     assert shares[:, 1] == pytest.approx([0, 0.2, 0, 0.2], abs=0.02)
 
 
+def test_of_many_classes_a_tree_has_a_leaf_for_each_where_noise_lets_it() -> None:
+    """Of 16 classes, told by four columns together: 30 rows a leaf, where two classes would want 50 at this depth."""
+    random = np.random.default_rng(7)
+    codes = random.integers(0, 2, (500, 4))
+    schema = schema_of(2, 2, 2, 2, 16)
+    rows = np.column_stack([codes, codes @ [1, 2, 4, 8]]).tolist()
+    told = learnt("PooledTree", schema, rows, 1).chances(every_row(schema)).argmax(axis=1)
+    assert np.mean(told == every_row(schema) @ [1, 2, 4, 8]) > 0.9
+
+
+def test_a_column_of_many_values_is_split_by_them_where_that_pays() -> None:
+    """Each of 100 values has one of 16 classes, in no order: cuts in two, one after the other, hear half of it."""
+    random = np.random.default_rng(8)
+    classes = random.permutation(100) % 16
+    codes = random.integers(0, [100, 4], (3000, 2))
+    schema = schema_of(100, 4, 16)
+    rows = np.column_stack([codes, classes[codes[:, 0]]]).tolist()
+    right = {
+        name: np.mean(learnt(name, schema, rows, 1).chances(every_row(schema)).argmax(axis=1) == np.repeat(classes, 4))
+        for name in ("PooledTree", "PooledTree(numeric=ordered)")
+    }
+    assert right["PooledTree"] > 0.9
+    assert right["PooledTree(numeric=ordered)"] < 0.6
+
+
 # Ledger
 
 
