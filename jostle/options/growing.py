@@ -39,7 +39,7 @@ NumericSplits = Literal["cuts", "bins", "ordered", "mixed"]
 """Numeric columns are cut in two, or split by all their bins; or every column is cut in two, categorical ones in the
 order their values are declared in; or these may be split by value as well."""
 
-MOST_MIXED = 64
+MOST_MIXED = 512
 """Where columns are mixed, one with more values is only cut."""
 
 MOST_LEAF_CELLS = 2**23

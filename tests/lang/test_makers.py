@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from small_tables import opened
 
-from jostle import Categorical, Numeric, Schema, Table, load, rehearse
+from jostle import Categorical, Schema, Table, load, rehearse
 from jostle.choice.learning.history import Runs
 from jostle.choice.learning.judging import judge_of
 from jostle.choice.learning.markets import read_raw
@@ -292,10 +292,10 @@ def test_the_program_of_trees_chooses_by_the_table_and_gains_by_it(home: Path) -
     """Gains are those on groups of databases that were left out."""
     maker = load(PROGRAMS / "trees.jst").makers["classifierChoice"]
     trained = maker.trained
-    assert trained.figures.beside_high < 0, "better than always the one that is best on average, nine times in ten"
+    assert trained.figures.regret_mean < trained.figures.single_regret - 0.01, "than always what is best on average"
     assert {"log_classes", "log_attributes"} <= {name for name, _ in trained.metafeatures}
     taken = set()
-    for attributes, rows, epsilon in ((12, 100, "1/50"), (12, 20_000, 3)):
+    for attributes, rows, epsilon in ((4, 300, "3/100"), (4, 20_000, 3)):
         trace = Trace()
         maker(rehearse(two_classes(attributes, rows), epsilon=epsilon, seed=1, trace=trace), epsilon=epsilon)
         taken |= {
@@ -304,16 +304,19 @@ def test_the_program_of_trees_chooses_by_the_table_and_gains_by_it(home: Path) -
             if isinstance(each, Chosen) and each.label == maker.label
             for name, _ in each.taken
         }
-    assert taken == {"RandomForest", "PooledTree"}
+    assert taken == {"Majority", "PooledTree"}
 
 
 def two_classes(attributes: int, rows: int) -> Table:
     """A table whose attributes all say a little of a label."""
     random = np.random.default_rng(rows)
     label = random.random(rows) < 0.4
-    columns = {f"a{place}": np.clip(random.normal(label, 1.5, rows), -4, 5) for place in range(attributes)}
+    columns = {
+        f"a{place}": np.array(list("abcd"))[np.digitize(random.normal(label, 1.5, rows), [-1, 0, 1])]
+        for place in range(attributes)
+    }
     schema = Schema(
-        {**{name: Numeric(-4, 5, bins=8) for name in columns}, "label": Categorical(["no", "yes"])}, label="label"
+        {**{name: Categorical(list("abcd")) for name in columns}, "label": Categorical(["no", "yes"])}, label="label"
     )
     return Table.from_frame(pd.DataFrame({**columns, "label": np.where(label, "yes", "no")}), schema)
 

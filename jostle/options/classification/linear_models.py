@@ -47,8 +47,10 @@ from jostle.tables.schema import Schema
 
 Floats = NDArray[np.float64]
 
-SPARED = 0.7
+SPARED = 0.5
 """Picking costs more than it gains where it leaves out less than the rest of the attributes."""
+BESIDE_CLASSES = 2
+"""Rows of so many classes more are asked for each attribute: of two classes, few rows would let too many be heard."""
 PICKED_BY = 4
 """Groups that values are put together into, in their order, for picking: many values look dependent by chance."""
 WEIGHT = 1000
@@ -82,8 +84,10 @@ class MarginalRegression(Classifier):
     others; so all of it costs epsilon, whatever the table. Smoothing and weights use released and public numbers.
     """
 
+    version = 2
+
     least_rows: float = positive(24.0)
-    """For each class, so many rows times epsilon let one more attribute be heard."""
+    """For each class, and two more, so many rows times epsilon let one more attribute be heard."""
     pairs_from: float = positive(1000.0)
     """Pairs are counted where rows * epsilon is at least this."""
     sure: float = positive(30.0)
@@ -92,7 +96,7 @@ class MarginalRegression(Classifier):
     """Of values of an attribute, in counts of pairs."""
     classes_share: Fraction = share("1/20")
     """Part of the budget that buys the class counts of all rows."""
-    pick_share: Fraction = share("1/5")
+    pick_share: Fraction = share("7/20")
     """Part of the rest that picks attributes, where not all can be heard."""
     pair_share: Fraction = share("1/4")
     """Part of what then is left that buys counts of pairs, where rows are many."""
@@ -114,7 +118,7 @@ class MarginalRegression(Classifier):
         known = class_counts(db, epsilon * self.classes_share)
         rest = epsilon - known.cost
         rows = max(1.0, float(known.counts.sum())) if db.rows is None else float(db.rows)
-        names, rest = self._heard(db, rows, rest, known.counts)
+        names, rest = self._heard(db, rows, rest, known)
         paired = self._paired(rows, rest, len(names))
         at_pairs = rest * self.pair_share if paired else Fraction(0)
         said = _said(db, names, known, rest - at_pairs)
@@ -125,11 +129,11 @@ class MarginalRegression(Classifier):
         start = np.log(said.share) - thresholds(said.tables, weights, said.share)
         return AdditiveModel(schema=schema, made_by=self.name, epsilon=epsilon, start=start, terms=terms)
 
-    def _heard(self, db: Probe, rows: float, rest: Fraction, classes: Floats) -> tuple[tuple[str, ...], Fraction]:
+    def _heard(self, db: Probe, rows: float, rest: Fraction, classes: ClassCounts) -> tuple[tuple[str, ...], Fraction]:
         """The attributes that are heard, in order, and what is left of the budget."""
         schema = db.schema
         names = schema.attributes
-        number = max(1, int(rows * float(rest) / (self.least_rows * len(schema.classes))))
+        number = max(1, int(rows * float(rest) / (self.least_rows * (len(schema.classes) + BESIDE_CLASSES))))
         if number >= SPARED * len(names):
             return names, rest
         left, each = list(names), rest * self.pick_share / number
@@ -195,9 +199,13 @@ def _said(db: Probe, names: tuple[str, ...], classes: ClassCounts, epsilon: Frac
     return _Said(names, totals / totals.sum(), smoothed_tables(counts, variance, totals, sizes))
 
 
-def _balanced(classes: Floats) -> tuple[int, ...]:
-    """The weight of a row of each class, so that all classes count alike; of the rarest one, `WEIGHT`."""
-    rows = np.maximum(classes, 1 + np.abs(classes).max() / WEIGHT)
+def _balanced(classes: ClassCounts) -> tuple[int, ...]:
+    """The weight of a row of each class, so that all classes count alike; of the rarest one, `WEIGHT`.
+
+    Each counts as one deviation of the noise more than was released: what noise took most of is not the rarest.
+    """
+    counts = np.maximum(classes.counts, 0) + math.sqrt(classes.variance)
+    rows = np.maximum(counts, 1 + counts.max() / WEIGHT)
     return tuple(np.rint(WEIGHT * rows.min() / rows).astype(np.int64).tolist())
 
 

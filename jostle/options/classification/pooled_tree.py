@@ -55,6 +55,12 @@ SPLITS = ("Max", "Gini", "random")
 """How a tree's splits may come about: the alternatives of the choice `splits`."""
 
 
+FEW_CLASSES, LEAST_OF_MANY = 5, 3.0
+"""Of more classes, the rows that a leaf is to have are fewer, in proportion; and the least that they become."""
+EACH_CLASS = 200.0
+"""But only where the mean class has so many rows times epsilon: of fewer, deep trees make more of noise."""
+
+
 @frozen
 class ByRows:
     """The rule for `splits`, by rows times epsilon: it can be forced, followed by another, recorded and replayed."""
@@ -78,10 +84,14 @@ class ByRows:
 class PooledTree(Classifier):
     """One greedy tree of a depth that fits, its leaves shrunk towards their ancestors."""
 
-    version = 2
+    version = 3
 
     least_rows: float = positive(10.0)
-    """A tree is as deep as its mean leaf has so many rows, counted in scales of noise; but at least one level."""
+    """A tree is as deep as its mean leaf has so many rows, counted in scales of noise; but at least one level.
+
+    Of more than `FEW_CLASSES` with `EACH_CLASS` rows times epsilon, fewer do, down to `LEAST_OF_MANY`: with fewer
+    leaves than classes, a tree is wrong about all rows of some class.
+    """
     most_depth: int = whole(6, least=1)
     """However many rows there are."""
     numeric: NumericSplits = choice("mixed", NumericSplits)
@@ -133,14 +143,17 @@ class PooledTree(Classifier):
             grow(db, grove, min(self.random_depth, longest), AtRandom(), AtDepth(), ask_at_end=False)
             return
         deepest = self.most_gini_depth if rule == "Gini" else self.most_depth
-        levels = min(worthwhile_depth(rows, float(epsilon), self.least_rows, deepest), longest)
+        kinds, least_rows = len(grove.schema.classes), self.least_rows
+        if kinds > FEW_CLASSES and rows * float(epsilon) >= EACH_CLASS * kinds:
+            least_rows = max(least_rows * FEW_CLASSES / kinds, min(least_rows, LEAST_OF_MANY))
+        levels = min(worthwhile_depth(rows, float(epsilon), least_rows, deepest), longest)
         if not levels:
             return
         picks = rest * self.split_share
         utility: Utility = "Gini" if rule == "Gini" else "Max"
         splitting = ByUtility(utility=utility, epsilon=picks / levels, handicap=self.handicap / float(rest - picks))
         # A split by value makes more leaves than the two that the depth allows for: what is below it ends sooner.
-        stopping = BySupport(rows=rows, least=2 * self.least_rows * (levels + 1) / float(epsilon))
+        stopping = BySupport(rows=rows, least=2 * least_rows * (levels + 1) / float(epsilon))
         grow(db, grove, levels, splitting, stopping if levels > 1 else AtDepth(), ask_at_end=False)
 
 

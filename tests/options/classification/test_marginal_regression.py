@@ -27,9 +27,11 @@ from jostle.trace.records import Charged, Trace
 EVEN = np.array([0.5, 0.5])
 
 
-def learnt(schema: Schema, rows: Rows, epsilon: Amount, name: str = "MarginalRegression") -> AdditiveModel:
+def learnt(
+    schema: Schema, rows: Rows, epsilon: Amount, name: str = "MarginalRegression", seed: int = 1
+) -> AdditiveModel:
     option: Any = get(name)
-    model: AdditiveModel = option(jostle.rehearse(table_of(rows, schema), epsilon=epsilon, seed=1), epsilon=epsilon)
+    model: AdditiveModel = option(jostle.rehearse(table_of(rows, schema), epsilon=epsilon, seed=seed), epsilon=epsilon)
     return model
 
 
@@ -56,7 +58,7 @@ def test_pairs_are_bought_where_rows_are_many_and_attributes_are_picked_where_th
     rows = np.column_stack([noisy_copies(label, 10, 0.8, 1), label]).tolist()
     schema = schema_of(*[2] * 11)
     assert sites(schema, rows, "100") == ["classes", "values", "pairs"]
-    assert sites(schema, rows, "1/10") == ["classes", "values"]
+    assert sites(schema, rows, "1/5") == ["classes", "values"]
     asked = sites(schema, rows[:40], "1")
     assert asked == ["classes", *["attribute"] * (len(asked) - 2), "values"]
     assert 0 < asked.count("attribute") < 7
@@ -64,7 +66,7 @@ def test_pairs_are_bought_where_rows_are_many_and_attributes_are_picked_where_th
 
 @pytest.mark.slow
 def test_of_many_attributes_it_hears_those_that_tell_more_often() -> None:
-    """Of 40 attributes 2 tell of the label, and about 8 are heard: by chance, each of them in 4 of 20 runs."""
+    """Of 40 attributes 2 tell of the label, and about 2 are heard: by chance, each of them in 1 of 20 runs."""
     random = np.random.default_rng(2)
     label = random.integers(0, 2, 600)
     codes = random.integers(0, 2, (600, 40))
@@ -72,11 +74,22 @@ def test_of_many_attributes_it_hears_those_that_tell_more_often() -> None:
     schema, rows = schema_of(*[2] * 41), np.column_stack([codes, label]).tolist()
     table, heard = table_of(rows, schema), Counter[str]()
     for seed in range(20):
-        model: Any = get("MarginalRegression")(jostle.rehearse(table, epsilon="1/4", seed=seed), epsilon="1/4")
+        model: Any = get("MarginalRegression")(jostle.rehearse(table, epsilon="1/2", seed=seed), epsilon="1/2")
         assert len(model.terms) < 20
         heard.update(name for term in model.terms for name in term.columns)
     assert min(heard["a7"], heard["a31"]) >= 8
     assert {name for name, _ in heard.most_common(2)} == {"a7", "a31"}
+
+
+def test_a_column_that_nearly_fixes_the_label_is_picked_among_many_of_few_rows() -> None:
+    """Of 800 rows, 100 times epsilon: class counts have noise of 160, and classes seem rarer than they are."""
+    random = np.random.default_rng(3)
+    label = random.integers(0, 2, 800)
+    codes = np.column_stack([noisy_copies(label, 1, 0.98, 4), random.integers(0, 4, (800, 20))])
+    schema, rows = schema_of(2, *[4] * 20, 2), np.column_stack([codes, label]).tolist()
+    frame = arrow(rows, schema)
+    wrong = [1 - learnt(schema, rows, "1/8", seed=seed).score(frame) for seed in range(8)]
+    assert np.mean([each < 0.05 for each in wrong]) >= 0.8
 
 
 # What is made of it

@@ -132,6 +132,34 @@ def test_gini_finds_what_moves_shares_and_not_the_commonest_class() -> None:
     assert shares[:, 1] == pytest.approx([0, 0.2, 0, 0.2], abs=0.02)
 
 
+@pytest.mark.parametrize(("count", "levels"), [(1000, {2: 4, 16: 4}), (3200, {2: 5, 16: 6})])
+def test_of_many_classes_a_tree_is_deeper_where_each_has_rows_enough(count: int, levels: dict[int, int]) -> None:
+    """With fewer leaves than classes it is wrong about some of them; of fewer rows, more leaves make more of noise."""
+    found = {}
+    for kinds in levels:
+        rows = np.random.default_rng(7).integers(0, [*[2] * 12, kinds], (count, 13)).tolist()
+        trace = Trace()
+        db = jostle.rehearse(table_of(rows, schema_of(*[2] * 12, kinds)), epsilon=1, seed=6, trace=trace)
+        get("PooledTree")(db, epsilon=1)
+        found[kinds] = sum("split level" in each.site for each in trace.records if isinstance(each, Charged))
+    assert found == levels
+
+
+def test_a_column_of_many_values_is_split_by_them_where_that_pays() -> None:
+    """Each of 100 values has one of 16 classes, in no order: cuts in two, one after the other, hear half of it."""
+    random = np.random.default_rng(8)
+    classes = random.permutation(100) % 16
+    codes = random.integers(0, [100, 4], (3000, 2))
+    schema = schema_of(100, 4, 16)
+    rows = np.column_stack([codes, classes[codes[:, 0]]]).tolist()
+    right = {
+        name: np.mean(learnt(name, schema, rows, 1).chances(every_row(schema)).argmax(axis=1) == np.repeat(classes, 4))
+        for name in ("PooledTree", "PooledTree(numeric=ordered)")
+    }
+    assert right["PooledTree"] > 0.9
+    assert right["PooledTree(numeric=ordered)"] < 0.6
+
+
 # Ledger
 
 
