@@ -360,7 +360,7 @@ def test_other_answers_are_no_numbers_of_rows() -> None:
     db.release_cells(cells("b") + cells("b"), 1)
     db.release(rows() / 3, 1)
     db.histogram("a", "a", epsilon=1)
-    db.pick(jostle.privacy.scores.Fullest(("a",)), 1)
+    db.pick(Fullest(("a",)), 1)
     assert db.allot(1).known(Counts([(), ("a",), ("b",)])) == (None, None, None)
 
 
