@@ -172,7 +172,7 @@ RIGHT: Mapping[str, Mapping[str, Callable[[], Any]]] = {
     "jostle.sklearn.PrivateClassifier.fit": {"y": lambda: ROWS["sex"]},
     "jostle.sklearn.PrivateClassifier.score": {"y": lambda: ROWS["sex"]},
     "jostle.sklearn.PrivateFeatureSelector.fit": {"y": lambda: ROWS["sex"]},
-    "jostle.Probe.hand": {"settles": lambda: False},
+    "jostle.Probe.hand": {"settles": lambda: False, "option": lambda: "DAWA"},
     "jostle.SparseFeatures": {"column": lambda: "text", "words": lambda: ["one", "two"]},
     "jostle.Table.read": {"path": lambda: Path("rows.csv")},
     "jostle.Schema.infer_public": {"source": lambda: ROWS},

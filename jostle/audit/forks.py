@@ -79,6 +79,10 @@ class Forks:
         self._depth += 1
         return fork.values[fork.taken]
 
+    def of_a_release(self) -> Forks:
+        """The same: a release takes what the path says."""
+        return self
+
     def discrete_laplace(self, scale: Amount, size: int) -> NDArray[np.int64]:
         """Take draws of noise, cut where little is left."""
         values, chances, left = laplace_table(exact(scale, "scale"), self.cut)

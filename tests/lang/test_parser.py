@@ -89,7 +89,7 @@ def test_the_choice_maker_of_figure_1_2() -> None:
     maker = next(node for node in nodes.walk(module) if isinstance(node, nodes.MakeChoiceMaker))
     assert maker == nodes.MakeChoiceMaker(
         among=nodes.Set((Name("DAWA"), Name("MWEM"), Name("AdaptiveGrid"), Name("Flat"))),
-        informed_by=nodes.Set((Name("uniformity"), Name("sparsity"))),
+        informed_by=nodes.Set((Name("scale"), Name("uniformity"), Name("sparsity"))),
         trained_on=Name("trainingSet"),
     )
     flat = next(node for node in module.body if isinstance(node, nodes.FunctionDefinition) and node.name == "Flat")
