@@ -19,13 +19,14 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 import secrets
 import sys
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import Context
 from fractions import Fraction
 from functools import cached_property, partial
@@ -85,7 +86,7 @@ MOST_SESSIONS = 100
 """Of a token; the oldest one ends where more are begun."""
 MOST_NUMBERS = 1 << 24
 """Of an answer."""
-THREADS, LONG = 128, 4
+THREADS, LONG = 64, 4
 """How many questions are answered at once, and how many of those that take long."""
 AT_ONCE = 16
 """Of a token; more wait."""
@@ -681,8 +682,10 @@ Working = Callable[[str, dict[str, Any], bytes, Form], bytes]
 class Workers:
     """Threads that work for the event loop, which nobody waits for: what is at work when the server ends, is left."""
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, cores: Collection[int] = ()) -> None:
         self._count = count
+        self._cores = cores
+        """Where they run, if not where the loop does."""
         self._left: SimpleQueue[_Task | None] = SimpleQueue()
         self._board: _Board | None = None
         self._begun = False
@@ -706,6 +709,8 @@ class Workers:
             self._left.put(None)
 
     def _go_on(self) -> None:
+        if self._cores:
+            os.sched_setaffinity(0, self._cores)
         while (task := self._left.get()) is not None:
             board, told, work = task
             try:
@@ -746,6 +751,28 @@ class _Board:
 
 
 _Task = tuple[_Board, "asyncio.Future[Any]", Callable[[], Any]]
+
+
+def _cores() -> Collection[int]:
+    """Where this thread may run, on systems that say."""
+    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else ()
+
+
+@contextmanager
+def _on_one_core() -> Iterator[None]:
+    """Keep this thread, and those that it starts meanwhile, on one core.
+
+    They hand the interpreter's lock to each other several times an answer. From core to core that takes longer than
+    the answer does.
+    """
+    cores = _cores()
+    if cores:
+        os.sched_setaffinity(0, {sorted(cores)[os.getpid() % len(cores)]})
+    try:
+        yield
+    finally:
+        if cores:
+            os.sched_setaffinity(0, cores)
 
 
 @frozen(eq=False)
@@ -883,7 +910,7 @@ def application(
         server,
         office.settings.padding if padding is None else padding,
         Workers(THREADS),
-        Workers(LONG),
+        Workers(LONG, _cores()),
     )
 
     @asynccontextmanager
@@ -893,7 +920,8 @@ def application(
         sys.setswitchinterval(SWITCH)
         try:
             await asyncio.to_thread(server.open)
-            yield
+            with _on_one_core():
+                yield
         finally:
             sys.setswitchinterval(before)
             web.short.end()

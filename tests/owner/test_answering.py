@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import subprocess
 import sys
 import threading
@@ -22,7 +24,7 @@ from jostle.options import get
 from jostle.owner import server as server_of
 from jostle.owner.client import connect
 from jostle.owner.rooms import LINE
-from jostle.owner.server import until_grid
+from jostle.owner.server import Workers, _on_one_core, until_grid
 from jostle.owner.together import Together
 from jostle.owner.wire import said
 from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove
@@ -338,3 +340,22 @@ def test_nothing_of_it_is_loaded_with_jostle() -> None:
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60, check=True)
     loaded = done.stdout.split()
     assert [each for each in loaded if each.split(".")[0] in parts or each.startswith("jostle.owner")] == []
+
+
+# Where threads run
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system does not say where threads run")
+def test_short_questions_are_on_the_loop_s_core_and_long_ones_on_any() -> None:
+    async def places() -> list[set[int]]:
+        with _on_one_core():
+            return [os.sched_getaffinity(0), *[await pool.do(lambda: os.sched_getaffinity(0)) for pool in pools]]
+
+    before = os.sched_getaffinity(0)
+    pools = Workers(1), Workers(1, before)
+    loop, short, long_ = asyncio.run(places())
+    for pool in pools:
+        pool.end()
+
+    assert len(loop) == 1
+    assert (short, long_, os.sched_getaffinity(0)) == (loop, before, before)
