@@ -68,7 +68,7 @@ class Advice:
     @property
     def options(self) -> tuple[str, ...]:
         """The Options, the one of which least is expected to go wrong first."""
-        return tuple(dict.fromkeys(band.option for band in self.expected))
+        return tuple(dict.fromkeys(expected.option for expected in self.expected))
 
     def as_data(self) -> dict[str, Any]:
         """This as plain data."""
@@ -76,7 +76,7 @@ class Advice:
 
     def __str__(self) -> str:
         epsilons = tuple(dict.fromkeys(each.epsilon for each in self.expected))
-        cells = {(band.option, band.epsilon): _cell(band) for band in self.expected}
+        cells = {(expected.option, expected.epsilon): _cell(expected) for expected in self.expected}
         head = (f"{self.judge}, {self.rows:,} rows", *(f"ε = {show_amount(each)}" for each in epsilons))
         lines = [head, *((option, *(cells[option, epsilon] for epsilon in epsilons)) for option in self.options)]
         parts = [aligned(lines)]
@@ -99,7 +99,7 @@ class Advice:
         figure = new_figure(7, 4.5)
         axes = figure.add_subplot()
         for rank, option in enumerate(self.options):
-            of_option = sorted((band for band in self.expected if band.option == option), key=lambda each: each.epsilon)
+            of_option = sorted((each for each in self.expected if each.option == option), key=lambda each: each.epsilon)
             epsilons = [float(each.epsilon) for each in of_option]
             (line,) = axes.plot(epsilons, [each.loss for each in of_option], marker="o", label=option)
             if not rank:
@@ -286,7 +286,7 @@ def _asked(what: str | Option | None, schema: Schema) -> tuple[list[str], str, l
 
 def _task(what: object, schema: Schema) -> Task[Any] | None:
     """The task that Jostle came with makers for and that is meant: by one of its other names, or by what suits."""
-    tasks = tuple(dict.fromkeys(option.task for option in ADVISED.values()))
+    tasks = tuple(dict.fromkeys(shipped.task for shipped in ADVISED.values()))
     if what is None:
         return next((task for task in tasks if task.question.suits(schema)), tasks[-1])
     return next((task for task in tasks if isinstance(what, str) and what in task.also), None)
@@ -296,8 +296,8 @@ def _home(schema: Schema, task: Task[Any], wanted: str | None = None) -> str:
     """Name of the maker with whose task's Options it belongs."""
     if not task.question.suits(schema):
         raise ChoiceError(f"this schema is not one for what {task.question.does}", fix=task.question.suited)
-    if task not in {option.task for option in ADVISED.values()}:
-        told = dict.fromkeys(option.maker or name for name, option in ADVISED.items())
+    if task not in {shipped.task for shipped in ADVISED.values()}:
+        told = dict.fromkeys(shipped.maker or name for name, shipped in ADVISED.items())
         raise ChoiceError(
             f"nothing is said beforehand of what {task.question.does}",
             why="no rehearsal of it came with Jostle that its losses could be held against",

@@ -709,8 +709,7 @@ class Workers:
             self._left.put(None)
 
     def _go_on(self) -> None:
-        if self._cores:
-            os.sched_setaffinity(0, self._cores)
+        _keep_on(self._cores)
         while (task := self._left.get()) is not None:
             board, told, work = task
             try:
@@ -758,6 +757,13 @@ def _cores() -> Collection[int]:
     return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else ()
 
 
+def _keep_on(cores: Collection[int]) -> None:
+    """Keep this thread on some cores; where a system does not let it, it runs where it did."""
+    if cores:
+        with suppress(OSError):
+            os.sched_setaffinity(0, cores)
+
+
 @contextmanager
 def _on_one_core() -> Iterator[None]:
     """Keep this thread, and those that it starts meanwhile, on one core.
@@ -765,14 +771,12 @@ def _on_one_core() -> Iterator[None]:
     They hand the interpreter's lock to each other several times an answer. From core to core that takes longer than
     the answer does.
     """
-    cores = _cores()
-    if cores:
-        os.sched_setaffinity(0, {sorted(cores)[os.getpid() % len(cores)]})
+    cores = sorted(_cores())
+    _keep_on([cores[os.getpid() % len(cores)]] if cores else ())
     try:
         yield
     finally:
-        if cores:
-            os.sched_setaffinity(0, cores)
+        _keep_on(cores)
 
 
 @frozen(eq=False)

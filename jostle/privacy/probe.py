@@ -214,7 +214,7 @@ class Probe:
         schema, cost = self.schema, epsilon_amount(epsilon)
         given = tuple(each for group in columns for each in names(group))
         kernel = Counts.of(*given)
-        labels = tuple(schema[expression].labels for expression in given)
+        labels = tuple(schema[column].labels for column in given)
         sides, most = tuple(map(len, labels)), self._changed(kernel)
 
         def measured(found: Refinable) -> MeasuredCells:

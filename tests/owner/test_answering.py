@@ -359,3 +359,20 @@ def test_short_questions_are_on_the_loop_s_core_and_long_ones_on_any() -> None:
 
     assert len(loop) == 1
     assert (short, long_, os.sched_getaffinity(0)) == (loop, before, before)
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system does not say where threads run")
+def test_a_system_that_keeps_threads_where_they_are_is_served_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> None:
+        raise PermissionError("not here")
+
+    async def answered() -> list[int]:
+        with _on_one_core():
+            return [await pool.do(lambda: 7) for pool in pools]
+
+    pools = Workers(1), Workers(1, os.sched_getaffinity(0))
+    monkeypatch.setattr(os, "sched_setaffinity", refused)
+    found = asyncio.run(asyncio.wait_for(answered(), 30))
+    for pool in pools:
+        pool.end()
+    assert found == [7, 7]
