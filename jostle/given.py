@@ -35,7 +35,7 @@ def called_as(example: str, *, why: str | None = None) -> Callable[[Callable[Giv
             except TypeError:
                 if mistake := _misfit(name, function, placed, named, why):
                     title, rule = mistake
-                    raise CallError(title, why=rule, fix=example) from None
+                    raise CallError(title, why=rule, fix=_made_with(function, placed, named) or example) from None
                 raise
 
         return call
@@ -82,6 +82,17 @@ def _misfit(
     if missing:
         return f"{name} is called without {' and '.join(missing)}", why
     return f"{name} is given something twice", f"it takes {', '.join(own)}"
+
+
+def _made_with(
+    function: Callable[..., object], placed: tuple[object, ...], named: Mapping[str, object]
+) -> str | None:
+    """The name of an Option with the parameters that its call was given instead; None where there are none such."""
+    kind = type(placed[0]) if placed else object
+    strange = named.keys() - signature(function).parameters
+    parameters = strange & {each.alias for each in getattr(kind, "__attrs_attrs__", ())}
+    given = ", ".join(f"{each}={named[each]}" for each in sorted(parameters))
+    return f'jostle.options.get("{kind.__name__}({given})")(db, epsilon=0.1)' if given else None
 
 
 def given_as(given: object, kind: type[Any], wanted: str, *, fix: str, error: type[JostleError]) -> Any:
