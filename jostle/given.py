@@ -84,9 +84,7 @@ def _misfit(
     return f"{name} is given something twice", f"it takes {', '.join(own)}"
 
 
-def _made_with(
-    function: Callable[..., object], placed: tuple[object, ...], named: Mapping[str, object]
-) -> str | None:
+def _made_with(function: Callable[..., object], placed: tuple[object, ...], named: Mapping[str, object]) -> str | None:
     """The name of an Option with the parameters that its call was given instead; None where there are none such."""
     kind = type(placed[0]) if placed else object
     strange = named.keys() - signature(function).parameters
