@@ -67,7 +67,6 @@ class Descended(Classifier):
     few: int
 
     def refuses(self, schema: Schema) -> str | None:
-        """The reason why this cannot run: no label, or more columns or codes than a step goes through; or None."""
         if reason := super().refuses(schema):
             return reason
         columns, _ = _columns_and_marks(schema)
@@ -77,7 +76,6 @@ class Descended(Classifier):
         return f"{codes:,} numbers of codes are more than {MOST_CODES:,}" if codes > MOST_CODES else None
 
     def hopeless(self, schema: Schema, epsilon: Fraction, rows: int | None) -> str | None:
-        """The reason why nothing can come of so little budget: noise of more than is drawn; or None."""
         if reason := super().hopeless(schema, epsilon, rows):
             return reason
         widest = max(self._descent(schema, epsilon, each).scale(schema, epsilon) for each in (1, rows or 1))

@@ -62,7 +62,6 @@ class PrivGene(Classifier):
     """Part of the budget that buys the number of rows, where it is not public."""
 
     def refuses(self, schema: Schema) -> str | None:
-        """The reason why this cannot run: no label, or more columns or codes than are gone through; or None."""
         if reason := super().refuses(schema):
             return reason
         if len(schema.attributes) >= MOST_COLUMNS:
@@ -76,7 +75,6 @@ class PrivGene(Classifier):
         return in_turn([*rows_cost(schema, epsilon, bought), PermuteAndFlip(epsilon * (1 - bought))])
 
     def run(self, db: Probe, epsilon: Fraction) -> AdditiveModel:
-        """The rule of the last pick."""
         schema, bought = db.schema, rows_share(db.rows, self.rows_share)
         rest, rows = epsilon * (1 - bought), bought_rows(db, epsilon, bought)
         if len(schema.classes) == 1:  # nothing to learn: rows are counted, as it costs the same

@@ -192,7 +192,6 @@ class TreeModel(Model):
         return plot_tree(self, tree)
 
     def facts(self) -> dict[str, Any]:
-        """The arrays of the routing and the shares."""
         return {
             "columns": list(self.routing.columns),
             "roots": self.routing.roots.tolist(),
@@ -206,7 +205,6 @@ class TreeModel(Model):
 
     @classmethod
     def from_facts(cls, schema: Schema, facts: Mapping[str, Any], made_by: str, epsilon: Fraction | None) -> TreeModel:
-        """The model that `facts` came from."""
         held = structured(facts, TreeFacts)
         if held.columns != schema.attributes:
             raise DamageError("columns are not those of the schema")
@@ -301,7 +299,6 @@ class AdditiveModel(Model):
         return plot_terms(self)
 
     def facts(self) -> dict[str, Any]:
-        """The start and the terms."""
         return {
             "start": self.start.tolist(),
             "terms": [{"columns": list(term.columns), "weights": term.weights.tolist()} for term in self.terms],
@@ -311,7 +308,6 @@ class AdditiveModel(Model):
     def from_facts(
         cls, schema: Schema, facts: Mapping[str, Any], made_by: str, epsilon: Fraction | None
     ) -> AdditiveModel:
-        """The model that `facts` came from."""
         held, classes = structured(facts, AdditiveFacts), len(schema.classes)
         check_numbers(held.start, "start", classes)
         for number, term in enumerate(held.terms):
@@ -380,14 +376,12 @@ class BayesTreeModel(Model):
         return plot_tree(self.tree)
 
     def facts(self) -> dict[str, Any]:
-        """The tree's facts, and the log-odds."""
         return {"tree": self.tree.facts(), "start": self.start.tolist(), "weights": self.weights.tolist()}
 
     @classmethod
     def from_facts(
         cls, schema: Schema, facts: Mapping[str, Any], made_by: str, epsilon: Fraction | None
     ) -> BayesTreeModel:
-        """The model that `facts` came from."""
         held = structured(facts, BayesTreeFacts)
         tree = TreeModel.from_facts(schema, held.tree, made_by, epsilon)
         leaves, classes = len(tree.routing.leaves), len(schema.classes)

@@ -65,11 +65,9 @@ class UniformGrid(GridOption):
     paper = "Qardaji, Yang, Li 2013"
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
-        """The total, then the counts."""
         return counts_cost(schema, epsilon, self.total_share)
 
-    def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:  # noqa: ARG002 - any
-        """The parts' counts, spread evenly."""
+    def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:
         shape = grid_shape(db.schema)
         total = total_of(db, epsilon * self.total_share)
         left = epsilon - total.cost
@@ -177,13 +175,11 @@ class AdaptiveGrid(GridOption):
     paper = "Qardaji, Yang, Li 2013"
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
-        """The total, the coarse counts and the fine ones."""
         bought = total_cost(schema, epsilon * self.total_share)
         left = epsilon * (1 - self.total_share) if bought else epsilon
         return in_turn([*bought, Laplace(left * self.alpha), Laplace(left - left * self.alpha)])
 
-    def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:  # noqa: ARG002 - any
-        """The parts' consistent counts, spread evenly."""
+    def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:
         shape = grid_shape(db.schema)
         axes = len(shape)
         total = total_of(db, epsilon * self.total_share)

@@ -87,12 +87,11 @@ class AHP(GridOption):
     fitted_on: ClassVar[tuple[str, ...]] = SPLITS.fitted_on
     paper = "Zhang, Chen, Xu, Meng, Xie 2014"
 
-    def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
-        """The noisy cells, then the clusters."""
+    def cost(self, schema: Schema, epsilon: Fraction) -> Event:
         first = epsilon * self.cells_share
         return in_turn([Laplace(first), Laplace(epsilon - first)])
 
-    def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:  # noqa: ARG002 - any
+    def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:
         """The clusters' counts, shared among their cells in proportion to what these are expected to hold.
 
         What the cells of a cluster are expected to hold together is a second count of it, the less sure the more noisy
@@ -167,13 +166,11 @@ class DAWA(GridOption):
     """What a part costs in the partition, in scales of its count's noise."""
     paper = "Li, Hay, Miklau, Wang 2014"
 
-    def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
-        """The partition, then the counts."""
+    def cost(self, schema: Schema, epsilon: Fraction) -> Event:
         first = epsilon * self.partition_share
         return in_turn([PermuteAndFlip(first), Laplace(epsilon - first)])
 
     def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:
-        """The parts' totals, spread evenly."""
         first = epsilon * self.partition_share
         tree = private_parts(db, first, epsilon - first, exact(self.penalty, "penalty"))
         shares = reading_shares(tree, workload or Workload.random_ranges(tree.shape), step=STEP, tilt=TILT)

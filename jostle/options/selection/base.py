@@ -50,7 +50,6 @@ class Selector(Option[SelectedFeatures]):
         return self.perform(db, epsilon, self.run, site=site)
 
     def refuses(self, schema: Schema) -> str | None:
-        """The reason why this cannot run on tables of this schema, or None."""
         if schema.label is None:
             return "the schema names no label"
         count = feature_count(schema)
@@ -106,7 +105,6 @@ class AskingSelector(Selector):
     """Part of the budget that trains naive Bayes on what was selected."""
 
     def trains_with(self, epsilon: Fraction) -> Fraction:
-        """The part of a budget that trains naive Bayes."""
         return self.training * epsilon
 
 

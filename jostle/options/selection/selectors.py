@@ -63,8 +63,7 @@ class ClusterSelection(ScoredSelector):
 
     clusters: int = whole(8, least=1)
 
-    def selecting_cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
-        """One tally."""
+    def selecting_cost(self, schema: Schema, epsilon: Fraction) -> Event:
         return Laplace(epsilon)
 
     def found(self, db: Probe, epsilon: Fraction) -> NDArray[np.int64]:
@@ -114,7 +113,6 @@ class FirstFeatures(Selector):
     top: int = whole(MOST_CELLS, least=0)
 
     def refuses(self, schema: Schema) -> str | None:
-        """The reason why this cannot run on tables of this schema, or None."""
         if reason := super().refuses(schema):
             return reason
         columns = len(SelectedFeatures(schema=schema, places=self._places(schema)).columns)
@@ -122,16 +120,14 @@ class FirstFeatures(Selector):
             return None
         return f"noise would be for {columns:,} columns at once, and top={MOST_COLUMNS} is the most that is of use"
 
-    def selecting_cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - as of every selector
+    def selecting_cost(self, schema: Schema, epsilon: Fraction) -> Event:
         """Never asked for, since nothing is left to select with."""
         return Laplace(epsilon)
 
     def trains_with(self, epsilon: Fraction) -> Fraction:
-        """All of it."""
         return epsilon
 
-    def found(self, db: Probe, epsilon: Fraction) -> NDArray[np.int64]:  # noqa: ARG002 - it costs nothing
-        """The first ones."""
+    def found(self, db: Probe, epsilon: Fraction) -> NDArray[np.int64]:
         return np.array(self._places(db.schema), dtype=np.int64)
 
     def _places(self, schema: Schema) -> tuple[int, ...]:
@@ -164,7 +160,6 @@ class Peeling(ScoredSelector):
         return in_turn([*bought, picks, *([Laplace(left - picking)] if self.threshold else [])])
 
     def found(self, db: Probe, epsilon: Fraction) -> NDArray[np.int64]:
-        """The features picked, in this order."""
         score, left = self.feature_score(db, epsilon)
         picking = left * (1 - CHECK_SHARE) if self.threshold else left
         picked: NDArray[np.int64] = db.perform(PickSeveral(score, self.places(db.schema)), picking, site="picks")
@@ -200,16 +195,13 @@ class PrivateKD(AskingSelector):
         return "the combinations that rows have of what it selects"
 
     def places(self, schema: Schema) -> int:
-        """Number of features that are chosen."""
         return min(super().places(schema), MOST_PLACES)
 
     def selecting_cost(self, schema: Schema, epsilon: Fraction) -> Event:
-        """The picks."""
         places = self.places(schema)
         return Repeated(PermuteAndFlip(epsilon / places), places)
 
     def found(self, db: Probe, epsilon: Fraction) -> NDArray[np.int64]:
-        """The features picked, in this order."""
         places = self.places(db.schema)
         chosen: list[int] = []
         for _ in range(places):
@@ -237,7 +229,7 @@ class PrivateThresholdTesting(ScoredSelector):
     paper = "Stoddard, Chen, Machanavajjhala 2014, theorem 2; refuted by Lyu, Su, Li, PVLDB 2017"
     private = False
 
-    def __call__(self, db: Probe, *, epsilon: Amount, site: str | None = None) -> SelectedFeatures:  # noqa: ARG002 - as all do
+    def __call__(self, db: Probe, *, epsilon: Amount, site: str | None = None) -> SelectedFeatures:
         """Features selected from public rows; refuse private ones before anything is charged."""
         check_probe(db, self.name)
         self.refuse_hopeless(db, epsilon)
@@ -245,12 +237,10 @@ class PrivateThresholdTesting(ScoredSelector):
             raise OptionError(f"{self.name} does not run here: {reason}", fix=ELSEWHERE)
         return self.run(db, epsilon_amount(epsilon))
 
-    def selecting_cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
-        """The event that it claims to be."""
+    def selecting_cost(self, schema: Schema, epsilon: Fraction) -> Event:
         return Allotment(epsilon)
 
     def found(self, db: Probe, epsilon: Fraction) -> NDArray[np.int64]:
-        """The features that reach the noisy threshold."""
         score = FeatureScore(self.score, self.most, ROWS_BOUND)
         place = 0 if self.threshold else self.places(db.schema)
         asked = CompareWithNoisyThreshold(score, self.threshold * score.units, place)
@@ -274,12 +264,10 @@ class ScorePerturbation(ScoredSelector):
 
     paper = "Stoddard, Chen, Machanavajjhala 2014"
 
-    def selecting_cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
-        """One tally."""
+    def selecting_cost(self, schema: Schema, epsilon: Fraction) -> Event:
         return Laplace(epsilon)
 
     def found(self, db: Probe, epsilon: Fraction) -> NDArray[np.int64]:
-        """The features with the best noisy scores."""
         scores, _ = noisy_counts(db, self.score, self.most, epsilon)
         return best(scores, self.top, self.threshold * FeatureScore(self.score, self.most).units)
 
@@ -321,7 +309,6 @@ class SparseVector(ScoredSelector):
         return self.cost_of(schema, epsilon, (FOUND_SHARE, Laplace), (1 - FOUND_SHARE, AboveThreshold))
 
     def found(self, db: Probe, epsilon: Fraction) -> NDArray[np.int64]:
-        """The features that pass."""
         score, left = self.feature_score(db, epsilon)
         places = self.places(db.schema)
         threshold = self.threshold * score.units

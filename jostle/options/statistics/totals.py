@@ -37,8 +37,7 @@ class Bounded(OfColumn):
     def check(self, schema: Schema, asked: Asked, epsilon: Fraction) -> None:
         """Refuse nothing: the door does, before it charges the only question."""
 
-    def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
-        """One noisy tally."""
+    def cost(self, schema: Schema, epsilon: Fraction) -> Event:
         return Laplace(epsilon)
 
 
@@ -57,7 +56,6 @@ class BoundedMean(Bounded):
     task = MEANS
 
     def asks(self, schema: Schema, asked: Asked, epsilon: Fraction) -> tuple[tuple[Mechanism, Fraction], ...]:
-        """One tally."""
         return ((AddNoise(self.kernel(schema, *asked)), epsilon),)
 
     def kernel(self, schema: Schema, column: str) -> NumberSum | Moments:
@@ -68,7 +66,6 @@ class BoundedMean(Bounded):
         return in_all_steps(column, grain.span)
 
     def run(self, db: Probe, *asked: Any) -> MeasuredNumber:
-        """The mean."""
         column, epsilon = asked
         schema = db.schema
         grain, kernel = grain_in(schema, column), self.kernel(schema, column)
@@ -96,7 +93,6 @@ class BoundedSum(Bounded):
     task = SUMS
 
     def asks(self, schema: Schema, asked: Asked, epsilon: Fraction) -> tuple[tuple[Mechanism, Fraction], ...]:
-        """One tally."""
         return ((AddNoise(self.kernel(schema, *asked)), epsilon),)
 
     def kernel(self, schema: Schema, column: str) -> NumberSum:
@@ -104,7 +100,6 @@ class BoundedSum(Bounded):
         return NumberSum(column, 0 if declared_numbers(schema, column) is None else grain_in(schema, column).first)
 
     def run(self, db: Probe, *asked: Any) -> MeasuredNumber:
-        """The sum."""
         column, epsilon = asked
         schema, kernel = db.schema, self.kernel(db.schema, column)
         (noisy,) = db.measure(kernel, epsilon, site="sums").tolist()
@@ -138,12 +133,11 @@ class Clipped(OfColumn):
             (AddNoise(kernel), epsilon - self.look * epsilon),
         )
 
-    def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
+    def cost(self, schema: Schema, epsilon: Fraction) -> Event:
         """Two tallies; where the bins are known, one, for all of it."""
         return in_turn([Laplace(self.look * epsilon), Laplace(epsilon - self.look * epsilon)])
 
     def run(self, db: Probe, *asked: Any) -> MeasuredNumber:
-        """The mean, or the sum."""
         column, epsilon = asked
         schema = db.schema
         grain = grain_in(schema, column)

@@ -32,8 +32,7 @@ class OfVariance(OfColumn):
 
     task = VARIANCES
 
-    def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
-        """One noisy tally."""
+    def cost(self, schema: Schema, epsilon: Fraction) -> Event:
         return Laplace(epsilon)
 
 
@@ -46,7 +45,6 @@ class MomentVariance(OfVariance):
     """
 
     def asks(self, schema: Schema, asked: Asked, epsilon: Fraction) -> tuple[tuple[Mechanism, Fraction], ...]:
-        """One tally."""
         return ((AddNoise(self.kernel(schema, *asked)), epsilon),)
 
     def kernel(self, schema: Schema, column: str) -> Moments:
@@ -54,7 +52,6 @@ class MomentVariance(OfVariance):
         return Moments(column, 2, scaled(grain_in(schema, column).span, FINE))
 
     def run(self, db: Probe, *asked: Any) -> MeasuredNumber:
-        """The variance."""
         column, epsilon = asked
         schema, kernel = db.schema, self.kernel(db.schema, column)
         grain = grain_in(schema, column)
@@ -87,21 +84,17 @@ class SpreadVariance(OfVariance):
     look: Fraction = share("0", zero=True)
     """Part of the budget that finds out which of both has the less noise."""
 
-    def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
-        """The look, and one number or one tally."""
+    def cost(self, schema: Schema, epsilon: Fraction) -> Event:
         looks = (Laplace(self.look * epsilon),) if self.look else ()
         return in_turn([*looks, Laplace(epsilon - self.look * epsilon)])
 
     def refuses(self, schema: Schema) -> str | None:
-        """The reason why this cannot run on tables of this schema, or None."""
         return super().refuses(schema) or (None if schema.rows else "the number of rows is not declared")
 
     def refuses_column(self, schema: Schema, column: str) -> str | None:
-        """The reason why this says nothing of a column of numbers, or None: public facts."""
         return None if declared_numbers(schema, column) else "not every row has a number in the column"
 
     def asks(self, schema: Schema, asked: Asked, epsilon: Fraction) -> tuple[tuple[Mechanism, Fraction], ...]:
-        """The look, and whichever of both is wider."""
         left, sums = epsilon - self.look * epsilon, AddNoise(MomentVariance().kernel(schema, *asked))
         looks = ((sums, self.look * epsilon), (sums, left)) if self.look else ()
         return (*looks, (self.mechanism(schema, *asked), left))
@@ -111,7 +104,6 @@ class SpreadVariance(OfVariance):
         return AddNoiseToSpread(MomentVariance().kernel(schema, column))
 
     def run(self, db: Probe, *asked: Any) -> MeasuredNumber:
-        """The variance."""
         column, epsilon = asked
         schema, left = db.schema, epsilon - self.look * epsilon
         if self.look and _sums_are_better(MomentVariance().run(db, column, self.look * epsilon), schema.rows or 1):
