@@ -25,8 +25,7 @@ from jostle.options.classification.greedy_trees import FriedmanSchuster, Mohamme
 from jostle.options.classification.naive_bayes import BayesTree, Majority, NaiveBayes, counts_of, model_of
 from jostle.options.classification.pooled_tree import PooledBayes, PooledTree
 from jostle.options.classification.random_trees import FletcherIslam, Jagannathan, RandomForest
-from jostle.options.models.kinds import AdditiveModel
-from jostle.options.models.rules import hits_of
+from jostle.options.models.kinds import AdditiveModel, hits_of
 from jostle.parameters import is_parameter, share, whole
 from jostle.privacy.chains import MOST_REFINED
 from jostle.privacy.events import Allotment, Event, Laplace, Refined, Reserved, in_turn

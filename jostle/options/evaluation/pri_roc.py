@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from jostle.errors import OptionError, shown
 from jostle.given import PRICE, called_as
 from jostle.options.base import Option, check_probe, option
-from jostle.options.models.kinds import TreeModel
-from jostle.options.models.rules import UNIT, rule_of
+from jostle.options.models.kinds import UNIT, TreeModel, rule_of
 from jostle.options.ranges.wavelets import haar_variances, inverse_haar
 from jostle.parameters import choice, share, whole
 from jostle.privacy.amounts import Amount
