@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from jostle.errors import TableError
 from jostle.tables.encode import encode_column
+from jostle.tables.fields import Integers
 from jostle.tables.frames import frame_columns, index_names, way_to
 from jostle.tables.schema import Schema
 
@@ -17,19 +17,17 @@ UNKNOWN = -1
 """The code of a blank, or of a value that a table's rows would be dropped for."""
 
 
-def attribute_codes(frame: Any, schema: Schema) -> NDArray[np.int64]:
+def attribute_codes(frame: Any, schema: Schema) -> Integers:
     """The codes of a dataframe's attributes, a column per attribute; UNKNOWN where the schema has no code."""
     return _codes(frame, schema, schema.attributes)
 
 
-def label_codes(frame: Any, schema: Schema) -> NDArray[np.int64]:
+def label_codes(frame: Any, schema: Schema) -> Integers:
     """The codes of a dataframe's label; UNKNOWN where the schema has no code."""
-    if schema.label is None:
-        raise TableError("the schema names no label", fix='Schema(columns, label="...")')
-    return _codes(frame, schema, (schema.label,))[:, 0]
+    return _codes(frame, schema, (schema.target,))[:, 0]
 
 
-def _codes(frame: Any, schema: Schema, names: tuple[str, ...]) -> NDArray[np.int64]:
+def _codes(frame: Any, schema: Schema, names: tuple[str, ...]) -> Integers:
     cells, length = frame_columns(frame, names)
     codes = np.empty((length, len(names)), dtype=np.int64, order="F")
     for place, name in enumerate(names):
@@ -120,7 +118,5 @@ def joined_labels(labels: Any, schema: Schema) -> dict[str, Any]:
 
 def joined(features: Any, labels: Any, schema: Schema) -> dict[str, Any]:
     """Columns of a schema, its label among them."""
-    if schema.label is None:
-        raise TableError("the schema names no label", fix='Schema(columns, label="...")')
-    names = tuple(name for name in schema.sources if name != schema.label)
-    return {**feature_columns(features, names), schema.label: labels}
+    names = tuple(name for name in schema.sources if name != schema.target)
+    return {**feature_columns(features, names), schema.target: labels}

@@ -21,8 +21,6 @@ from attrs import Attribute, define, evolve, field, frozen
 from jostle.errors import JostleError, TableError
 from jostle.tables.fields import TYPES, Component, Components, listed
 
-__all__ = ["Closed", "Places"]
-
 Converters = Mapping[Callable[..., object], type | None]
 
 

@@ -7,10 +7,11 @@ is told when it is opened, by `Table.notes`.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, time
 from functools import lru_cache
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from jostle.tables.block import Block, Codes, code_type
 from jostle.tables.columns import MISSING, OTHER, Categorical, Column, Numeric
 from jostle.tables.features import Bits
+from jostle.tables.fields import Floats, Integers
 from jostle.tables.persons import NOBODY, Repeats, whose_rows
 from jostle.tables.schema import Schema
 from jostle.tables.values import (
@@ -39,8 +41,7 @@ from jostle.tables.values import (
 )
 
 
-@define
-class CellCensus:
+class CellCensus(NamedTuple):
     """How many cells of a column were read as something else than they are."""
 
     dropped: int = 0
@@ -56,13 +57,7 @@ class CellCensus:
 
     def merged(self, more: CellCensus) -> CellCensus:
         """Both together."""
-        return CellCensus(
-            self.dropped + more.dropped,
-            self.blank + more.blank,
-            self.moved + more.moved,
-            self.other + more.other,
-            self.missing + more.missing,
-        )
+        return CellCensus(*map(operator.add, self, more))
 
 
 @define
@@ -116,11 +111,6 @@ def counted_columns(schema: Schema, there: Iterable[object]) -> tuple[str, ...]:
     return (*known, *(name for name in schema.identifiers if names.count(name) == 1 and name not in known))
 
 
-def notes(census: Census, kept: int, labels: Mapping[str, int], schema: Schema) -> tuple[str, ...]:
-    """The owner's warnings, in sentences; *kept* rows are left, with so many of each label."""
-    return tuple(_notes(census, kept, labels, schema))
-
-
 def of_persons(rows: int = 0, persons: int = 0, *, schema: Schema) -> Iterator[str]:
     """Yield what is to be said of rows that are not held."""
     if rows:
@@ -130,7 +120,8 @@ def of_persons(rows: int = 0, persons: int = 0, *, schema: Schema) -> Iterator[s
         )
 
 
-def _notes(census: Census, kept: int, labels: Mapping[str, int], schema: Schema) -> Iterator[str]:
+def notes(census: Census, kept: int, labels: Mapping[str, int], schema: Schema) -> Iterator[str]:
+    """Yield the owner's warnings, in sentences; *kept* rows are left, with so many of each label."""
     torn = 0 if census.lines is None else census.lines - census.rows
     if torn > 0:
         yield f"{_many(torn, 'line')} of the file {_are(torn)} not whole, and left out"
@@ -259,7 +250,7 @@ def encode_block(
     census: Census | None = None,
     bits: Bits | None = None,
     *,
-    multiplicity: NDArray[np.int64] | None = None,
+    multiplicity: Integers | None = None,
 ) -> Block:
     """The rows as codes, without those that a column's policy drops; a census counts what became of cells.
 
@@ -417,12 +408,12 @@ def _encode_numbers(values: Cells, column: Numeric) -> tuple[Signed, Codes | Non
     return codes, np.concatenate(kept) if kept else np.empty(0, dtype=np.uint8)
 
 
-def binned(numbers: NDArray[np.float64], column: Numeric) -> tuple[Signed, Codes | None]:
+def binned(numbers: Floats, column: Numeric) -> tuple[Signed, Codes | None]:
     """The codes and steps of numbers in the units of a column; not-a-number is an empty cell."""
     return _unmarked(_bin(numbers, column)), _steps(numbers, column)
 
 
-def _numbers(values: pa.Array, column: Numeric) -> NDArray[np.float64]:
+def _numbers(values: pa.Array, column: Numeric) -> Floats:
     return as_numbers(values) if column.clock is None else column.clock.numbers(values)
 
 
@@ -437,7 +428,7 @@ def _bins_and_steps(values: pa.Array, column: Numeric) -> tuple[Signed, Codes | 
     return codes, _by_table(steps, values.indices, column.grain.none)
 
 
-def _steps(numbers: NDArray[np.float64], column: Numeric) -> Codes | None:
+def _steps(numbers: Floats, column: Numeric) -> Codes | None:
     """The numbers' steps on the column's grain: its end for one that is moved there, none for one left out."""
     grain = column.grain
     if grain is None:
@@ -562,7 +553,7 @@ def _places(values: pa.Array, among: pa.Array) -> Signed:
     return np.array(found.to_numpy(zero_copy_only=False), dtype=np.int32)
 
 
-def _bin(numbers: NDArray[np.float64], column: Numeric) -> Signed:
+def _bin(numbers: Floats, column: Numeric) -> Signed:
     low, high = float(column.low), float(column.high)
     codes = _bins_inside(np.where((numbers >= low) & (numbers <= high), numbers, low), column)
     below, above = numbers < low, numbers > high
@@ -575,7 +566,7 @@ def _bin(numbers: NDArray[np.float64], column: Numeric) -> Signed:
     return codes
 
 
-def _bins_inside(numbers: NDArray[np.float64], column: Numeric) -> Signed:
+def _bins_inside(numbers: Floats, column: Numeric) -> Signed:
     """The bins that numbers within bounds fall in."""
     last = column.bin_count - 1
     if column.edges:

@@ -16,11 +16,9 @@ from numpy.typing import NDArray
 from jostle.errors import TableError
 from jostle.tables.block import Block
 from jostle.tables.features import Bits, mixed
-from jostle.tables.fields import ANY_WHOLE, Within, truth, whole, whole_groups, wholes
+from jostle.tables.fields import ANY_WHOLE, Integers, Within, truth, whole, whole_groups, wholes
 from jostle.tables.kernels import DenseKernel, SparseKernel, SparseTally, add_up, checked_cells, checked_keys
 from jostle.tables.schema import Schema
-
-Integers = NDArray[np.int64]
 
 WEIGHT = Within(-(2**10), 2**10)
 MOST_ONES = 2**20
@@ -226,12 +224,10 @@ class FeatureRefinements(SparseKernel):
 
     def cells(self, schema: Schema) -> int:
         """Number of cells; refuse features that are none, and a table without a label."""
-        count = feature_count(schema)
-        if schema.label is None:
-            raise TableError("the schema names no label", fix='Schema(columns, label="...")')
+        count, size = feature_count(schema), self.size(schema)
         if any(not 0 <= place < count for place in self.base) or len(set(self.base)) < len(self.base):
             raise TableError(f"the features chosen before are not different numbers from 0 to {count - 1}")
-        return checked_keys((count + 1) * self.size(schema), len(self.base) + 2)
+        return checked_keys((count + 1) * size, len(self.base) + 2)
 
     def size(self, schema: Schema) -> int:
         """How many cells a feature has: of what was chosen before, and the label."""
@@ -243,7 +239,7 @@ class FeatureRefinements(SparseKernel):
 
     def tally(self, block: Block, schema: Schema) -> SparseTally:
         classes, size, block = len(schema.classes), self.size(schema), block.labelled(schema)
-        labels = block.columns[schema.label or ""].astype(np.int64)
+        labels = block.columns[schema.target].astype(np.int64)
         cells = labels.copy()  # of what was chosen before, and the label
         ones = list(ones_of(block, schema, self.most))
         for bit, chosen in enumerate(self.base):

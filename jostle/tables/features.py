@@ -30,14 +30,14 @@ from numpy.typing import NDArray
 from jostle.errors import SchemaError, shown
 from jostle.given import given_items
 from jostle.tables.columns import Categorical, check_text
-
-Integers = NDArray[np.int64]
+from jostle.tables.fields import Integers
 
 PRESENCE = Categorical(("0", "1"), outside="drop", missing="drop")
 """What a feature is as a column."""
 MOST_FEATURES = 2**22
 WORD = re.compile(r"\w\w+")
 MIXERS = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+"""Odd constants that spread what a row has over 64 bits."""
 
 
 def words_of(text: str) -> frozenset[str]:

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from jostle.errors import JostleError, TableError, shown
 
 Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
 Truths = NDArray[np.bool_]
 Whole = SupportsIndex | float
 

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from attrs import evolve, field, frozen
+from attrs import evolve, frozen
 
 from jostle.errors import PrivateDataError
 from jostle.files.content import MOST_BYTES, FileContent, FileMark, is_there, path_of, read_content, real_path
@@ -85,36 +85,21 @@ def _references(thing: Any) -> Iterator[weakref.ref[Any]]:
 # What is private in this process
 
 
-@frozen(eq=False)
-class PrivateOrigins:
-    """Which origins this process was given as private."""
-
-    _known: list[tuple[RowOrigin, object]] = field(init=False, factory=list)
-    _lock: threading.Lock = field(init=False, factory=threading.Lock)
-
-    def take(self, origin: RowOrigin) -> frozenset[object]:
-        """Remember an origin; return a token of its own, and those of all that it shares rows with."""
-        with self._lock:
-            self._known[:] = [(each, token) for each, token in self._known if each.keys]
-            found = {token: each.keys for each, token in self._known if each.shared(origin)}
-            if not origin.keys <= frozenset().union(*found.values()):
-                token = object()
-                self._known.append((origin, token))
-                found[token] = origin.keys
-            return frozenset(found)
-
-    def has(self, origin: RowOrigin) -> bool:
-        """Whether rows of an origin were given as private."""
-        with self._lock:
-            return any(each.shared(origin) for each, _ in self._known)
-
-
-_private = PrivateOrigins()
+_private: list[tuple[RowOrigin, object]] = []
+"""The origins that this process was given as private, each with a token of its own."""
+_lock = threading.Lock()
 
 
 def take_as_private(origin: RowOrigin) -> frozenset[object]:
-    """Let what came from there be private from now on; return what it is known by."""
-    return _private.take(origin)
+    """Let what came from there be private from now on; return its token, and those of all that it shares rows with."""
+    with _lock:
+        _private[:] = [(other, token) for other, token in _private if other.keys]
+        tokens = {token: other.keys for other, token in _private if other.shared(origin)}
+        if not origin.keys <= frozenset().union(*tokens.values()):
+            token = object()
+            _private.append((origin, token))
+            tokens[token] = origin.keys
+        return frozenset(tokens)
 
 
 def check_public(*things: object) -> None:
@@ -135,7 +120,9 @@ def check_public(*things: object) -> None:
         raise PrivateDataError(
             f"{what} is private", why=f"its budget is kept in {str(vault)!r}, and {exposed}", fix=fix
         )
-    if _private.has(origin):
+    with _lock:
+        given_as_private = any(other.shared(origin) for other, _ in _private)
+    if given_as_private:
         raise PrivateDataError(f"{what} was given as private", why=exposed, fix=fix)
 
 

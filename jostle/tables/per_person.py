@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -31,11 +32,11 @@ from jostle.errors import SchemaError, TableError, shown
 from jostle.tables.block import Block, Codes, Whose, code_type, grain_in
 from jostle.tables.columns import Categorical, Column, Numeric
 from jostle.tables.encode import DROPPED, Census, binned, empty_code, encode_column, strict, with_columns
+from jostle.tables.fields import Integers, Truths
 from jostle.tables.persons import check_persons, distinct, texts_of_names
 from jostle.tables.schema import Schema
 from jostle.tables.values import Grain, number_in
 
-Integers = NDArray[np.int64]
 Facts = tuple[NDArray[Any], ...]
 Word = Literal["count", "any", "all", "first", "last", "commonest", "least", "most", "sum", "mean"]
 
@@ -277,16 +278,6 @@ def _added(held: Held) -> Held:
     )
 
 
-def _smallest(held: Held) -> Held:
-    """For each person, the row whose first fact is the smallest; of several, whose next one is, and so on."""
-    return _extreme(held, np.minimum)
-
-
-def _largest(held: Held) -> Held:
-    """The same of the largest."""
-    return _extreme(held, np.maximum)
-
-
 def _extreme(held: Held, better: np.ufunc, facts: int | None = None) -> Held:
     """For each person, the first row of those that are best in all facts, or in so many, one after the other."""
     held = held.sorted()
@@ -315,8 +306,8 @@ def _tallied(held: Held) -> Held:
 
 REDUCED: Mapping[str, Reduce] = {
     **dict.fromkeys(("count", "any", "all", "sum", "mean"), _added),
-    **dict.fromkeys(("first", "least"), _smallest),
-    **dict.fromkeys(("last", "most"), _largest),
+    **dict.fromkeys(("first", "least"), partial(_extreme, better=np.minimum)),
+    **dict.fromkeys(("last", "most"), partial(_extreme, better=np.maximum)),
     "commonest": _tallied,
 }
 
@@ -357,7 +348,7 @@ def _cells(block: Block, name: str) -> Facts:
     return (block.columns[name],) if steps is None else (steps, block.columns[name])
 
 
-def _present(block: Block, name: str, column: Column, *, ordered: bool) -> NDArray[np.bool_]:
+def _present(block: Block, name: str, column: Column, *, ordered: bool) -> Truths:
     """Which rows have a cell in a column that is not empty; one that has a place in an order, where that matters."""
     codes = block.columns[name]
     there = codes < column.size

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from jostle.errors import SchemaError, TableError
 from jostle.tables.block import Block, Whose
 from jostle.tables.features import mixed
-from jostle.tables.fields import Within, truth, whole
+from jostle.tables.fields import Integers, Truths, Within, truth, whole
 from jostle.tables.kernels import MOST_RECORDS, DenseKernel
 from jostle.tables.schema import ROWS_PER_PERSON, Schema
 from jostle.tables.values import (
@@ -287,13 +287,13 @@ def _first_of_each(codes: NDArray[np.intp], order: NDArray[np.intp], most: int) 
     return order[np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts) < most]
 
 
-def since(goes_on: NDArray[np.bool_]) -> NDArray[np.intp]:
+def since(goes_on: Truths) -> NDArray[np.intp]:
     """How many places each one is after the last that begins something."""
     places = np.arange(len(goes_on))
     return places - np.maximum.accumulate(np.where(goes_on, 0, places))
 
 
-def _equal(block: Block, left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.bool_]:
+def _equal(block: Block, left: NDArray[np.intp], right: NDArray[np.intp]) -> Truths:
     """Whether rows at two lists of places are equal, one by one."""
     same = np.ones(len(left), dtype=np.bool_)
     for codes in (*block.columns.values(), *block.steps.values()):
@@ -354,7 +354,7 @@ class Repeats:
     """
 
     marks: Hashes = field(factory=lambda: np.empty(0, dtype=np.uint64))
-    counts: NDArray[np.int64] = field(factory=lambda: np.empty(0, dtype=np.int64))
+    counts: Integers = field(factory=lambda: np.empty(0, dtype=np.int64))
 
     @classmethod
     def of(cls, values: pa.Array | pa.ChunkedArray | list[object]) -> Repeats:
@@ -422,7 +422,7 @@ class PersonCount(OfPersons):
         """1: one person more, and one less, or either."""
         return 1
 
-    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
+    def add(self, block: Block, schema: Schema, totals: Integers) -> None:
         read, codes = _read(block, schema)
         totals[0] += np.count_nonzero(read[np.unique(codes)] > self.more_than)
 
@@ -435,14 +435,14 @@ class PersonBands(OfPersons):
         """As many as lead up to the most rows of a person that are held."""
         return super().cells(schema) + len(band_ends(schema.rows_per_person or ROWS_PER_PERSON)) - 1
 
-    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
+    def add(self, block: Block, schema: Schema, totals: Integers) -> None:
         read, codes = _read(block, schema)
         ends = band_ends(schema.rows_per_person or ROWS_PER_PERSON)
         bands = np.searchsorted(ends[:-1], read[np.unique(codes)])
         totals += np.bincount(bands, minlength=len(ends))
 
 
-def band_ends(most: int) -> NDArray[np.int64]:
+def band_ends(most: int) -> Integers:
     """The most rows of a person in each band, up to the most that are held.
 
     >>> band_ends(1).tolist(), band_ends(6).tolist(), band_ends(16).tolist()
@@ -467,14 +467,14 @@ class BeyondCount(DenseKernel):
         """Refuse: no noise hides a person of many rows."""
         raise TypeError("rows that are not held are not released")
 
-    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
+    def add(self, block: Block, schema: Schema, totals: Integers) -> None:
         """Add what is not held of the block's persons to *totals*."""
         read, codes = _read(block, schema)
         beyond = read[np.unique(codes)] - (schema.rows_per_person or 0)
         totals += np.array([beyond[beyond > 0].sum(), np.count_nonzero(beyond > 0)])
 
 
-def _read(block: Block, schema: Schema) -> tuple[NDArray[np.int64], NDArray[np.signedinteger[Any]]]:
+def _read(block: Block, schema: Schema) -> tuple[Integers, NDArray[np.signedinteger[Any]]]:
     """How many rows of each person were read, and whose the block's are."""
     whose = check_persons(block.whose, schema)
     if whose.read is None:

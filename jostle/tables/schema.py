@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from inspect import signature
@@ -332,11 +333,16 @@ class Schema:
         return tuple(name for name in self.names if name != self.label)
 
     @property
-    def classes(self) -> tuple[str, ...]:
-        """The labels of the label's codes."""
+    def target(self) -> str:
+        """The name of the column to be predicted; refuse a schema without one."""
         if self.label is None:
             raise SchemaError("the schema names no label", fix='Schema(columns, label="...")')
-        return self[self.label].labels
+        return self.label
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The labels of the label's codes."""
+        return self[self.target].labels
 
     def size(self, *names: str) -> int:
         """How many combinations of codes the named columns have.
@@ -344,10 +350,7 @@ class Schema:
         Raises:
             SchemaError: there is no such column.
         """
-        product = 1
-        for name in names:
-            product *= self[name].size
-        return product
+        return math.prod(self[name].size for name in names)
 
     def to_toml(self) -> str:
         """The schema as TOML text."""

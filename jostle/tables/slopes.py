@@ -17,11 +17,9 @@ from numpy.typing import NDArray
 
 from jostle.errors import TableError
 from jostle.tables.block import Block
-from jostle.tables.fields import ANY_WHOLE, Sides, Within, int64_arrays, int64s, names, whole, wholes
+from jostle.tables.fields import ANY_WHOLE, Integers, Sides, Within, int64_arrays, int64s, names, whole, wholes
 from jostle.tables.kernels import DenseKernel, add_up, checked_cells
 from jostle.tables.schema import Schema
-
-Integers = NDArray[np.int64]
 
 STEEPEST = 2**29
 """What a slope of 1 counts as."""
@@ -80,13 +78,11 @@ class Slopes(DenseKernel):
 
     def cells(self, schema: Schema) -> int:
         """How many sums there are; refuse what does not fit the schema, or would not fit 63 bits."""
-        if schema.label is None:
-            raise TableError("the schema names no label", fix='Schema(columns, label="...")')
-        used, models = (*self.columns, *self.marks), len(self.classes)
+        classes, used, models = len(schema.classes), (*self.columns, *self.marks), len(self.classes)
         sizes = [(schema[name].size, models) for name in self.columns]
         fits = (
             0 < models == len(self.start)
-            and all(0 <= code < len(schema.classes) for code in self.classes)
+            and all(0 <= code < classes for code in self.classes)
             and len(self.columns) == len(self.points) < MOST_COLUMNS
             and len(set(used)) == len(used)
             and schema.label not in used
@@ -122,7 +118,7 @@ class Slopes(DenseKernel):
 
     def _add(self, block: Block, schema: Schema, rows: slice, times: Integers | None, totals: Integers) -> None:
         codes = [block.columns[name][rows].astype(np.intp) for name in self.columns]
-        labels = block.columns[schema.label or ""][rows]
+        labels = block.columns[schema.target][rows]
         marked = _Marked.of(block, self.marks, self.mark**2, self.few, rows) if self.marks else None
         for model, code in enumerate(self.classes):
             points = np.full(len(labels), self.start[model], dtype=np.int64)

@@ -10,7 +10,7 @@ from typing import Any, Literal, NoReturn
 
 import numpy as np
 from attrs import evolve
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from jostle.errors import ProbeError, TableError, described, shown
 from jostle.given import called_as, given_as, given_flag, given_path
@@ -20,6 +20,7 @@ from jostle.tables.block import Block
 from jostle.tables.columns import PUBLIC, Column, Numeric
 from jostle.tables.encode import Census, notes, of_persons
 from jostle.tables.engines import MemorySource, TableSource, bound
+from jostle.tables.fields import Integers
 from jostle.tables.joins import LookupSource, MatchFold, RowsFold, joined_rows, joined_schema, lookup
 from jostle.tables.kernels import MOST_RECORDS, Counts
 from jostle.tables.origins import RowOrigin
@@ -319,7 +320,7 @@ def _schema_of(given: object) -> Schema:
     return schema
 
 
-def _checked_grid(counts: ArrayLike) -> NDArray[np.int64]:
+def _checked_grid(counts: ArrayLike) -> Integers:
     """The counts as whole numbers of 64 bits; what they are is not told, only what is wrong with them."""
     try:
         grid = np.asarray(counts)
