@@ -30,9 +30,9 @@ def label_codes(frame: Any, schema: Schema) -> Integers:
 def _codes(frame: Any, schema: Schema, names: tuple[str, ...]) -> Integers:
     cells, length = frame_columns(frame, names)
     codes = np.empty((length, len(names)), dtype=np.int64, order="F")
-    for place, name in enumerate(names):
+    for index, name in enumerate(names):
         own = encode_column(cells[name], schema[name])
-        codes[:, place] = np.where(own == schema[name].blank, UNKNOWN, own)
+        codes[:, index] = np.where(own == schema[name].blank, UNKNOWN, own)
     return codes
 
 
@@ -73,7 +73,7 @@ def feature_columns(features: Any, names: tuple[str, ...]) -> dict[str, Any]:
     array = np.asarray(features) if hasattr(features, "__array__") else np.array(features, dtype=object)
     if array.ndim != 2 or array.shape[1] != len(names):
         raise _no_table(array.shape[1] if array.ndim == 2 else None, names)
-    return {name: array[:, place] for place, name in enumerate(names)}
+    return {name: array[:, index] for index, name in enumerate(names)}
 
 
 def _listed_columns(rows: Sequence[object], names: tuple[str, ...]) -> dict[str, Any]:
@@ -83,11 +83,11 @@ def _listed_columns(rows: Sequence[object], names: tuple[str, ...]) -> dict[str,
     others hold, or whether they are a table at all. So how many columns there are, which is public, is said by the
     first row; a later one of another length has empty cells, and a list without rows is a table without any.
     """
-    found = [_row(row) for row in rows]
-    if found and (found[0] is None or len(found[0]) != len(names)):
-        raise _no_table(None if found[0] is None else len(found[0]), names)
-    whole = [row if row is not None and len(row) == len(names) else (None,) * len(names) for row in found]
-    return {name: [row[place] for row in whole] for place, name in enumerate(names)}
+    cells = [_row(row) for row in rows]
+    if cells and (cells[0] is None or len(cells[0]) != len(names)):
+        raise _no_table(None if cells[0] is None else len(cells[0]), names)
+    whole = [row if row is not None and len(row) == len(names) else (None,) * len(names) for row in cells]
+    return {name: [row[index] for row in whole] for index, name in enumerate(names)}
 
 
 def _row(row: object) -> Sequence[Any] | None:

@@ -89,8 +89,8 @@ class Census:
             column.missing_code if column.missing == "value" else None,
         )
         blank, other, missing = (0 if code is None else int(np.count_nonzero(codes == code)) for code in extra)
-        found = CellCensus(dropped, blank, moved, other, missing)
-        self.cells[name] = self.cells.get(name, CellCensus()).merged(found)
+        cells = CellCensus(dropped, blank, moved, other, missing)
+        self.cells[name] = self.cells.get(name, CellCensus()).merged(cells)
 
     def add(self, more: Census) -> None:
         """Add what was found in other rows of the table."""
@@ -99,16 +99,16 @@ class Census:
         self.nobody += more.nobody
         if more.lines is not None:
             self.lines = (self.lines or 0) + more.lines
-        for name, found in more.cells.items():
-            self.cells[name] = self.cells.get(name, CellCensus()).merged(found)
+        for name, cells in more.cells.items():
+            self.cells[name] = self.cells.get(name, CellCensus()).merged(cells)
         for name, repeats in more.repeats.items():
             self.repeats[name] = self.repeats.get(name, Repeats()).merged(repeats)
 
 
 def counted_columns(schema: Schema, there: Iterable[object]) -> tuple[str, ...]:
     """The columns that a census for the owner goes by: sources, and those of identifiers that the data have."""
-    known, names = schema.sources, list(there)
-    return (*known, *(name for name in schema.identifiers if names.count(name) == 1 and name not in known))
+    sources, names = schema.sources, list(there)
+    return (*sources, *(name for name in schema.identifiers if names.count(name) == 1 and name not in sources))
 
 
 def of_persons(rows: int = 0, persons: int = 0, *, schema: Schema) -> Iterator[str]:
@@ -140,14 +140,14 @@ def notes(census: Census, kept: int, labels: Mapping[str, int], schema: Schema) 
         yield f"all rows have {present[0]!r} as {schema.label!r}: there is nothing to tell apart"
     elif absent := [label for label, count in labels.items() if not count and label not in {OTHER, MISSING}]:
         yield f"no row has {', '.join(map(repr, absent))} as {schema.label!r}"
-    for name, found in census.cells.items():
-        yield from _column_notes(name, schema[name], found, census.rows)
+    for name, cells in census.cells.items():
+        yield from _column_notes(name, schema[name], cells, census.rows)
     for name, repeats in census.repeats.items():
         yield from _repeated(name, repeats.most, schema)
 
 
 def _left_out(census: Census, kept: int, schema: Schema) -> str:
-    empty = {name: found.dropped for name, found in census.cells.items()}
+    empty = {name: cells.dropped for name, cells in census.cells.items()}
     if census.nobody and schema.person is not None:
         empty[schema.person] = census.nobody
     by = ", ".join(f"{name!r} in {count:,}" for name, count in empty.items() if count)
@@ -178,8 +178,8 @@ def _without_match(census: Census) -> Iterator[str]:
 
 
 def _without_numbers(census: Census, schema: Schema) -> Iterator[str]:
-    for name, found in census.cells.items():
-        column, empty = schema[name], max(found.dropped, found.blank, found.missing)
+    for name, cells in census.cells.items():
+        column, empty = schema[name], max(cells.dropped, cells.blank, cells.missing)
         if isinstance(column, Numeric) and column.clock is None and empty == census.rows > 1:
             yield f"{name!r} has no numbers; dates and times are declared as Dates(start, end)"
 
@@ -333,7 +333,7 @@ def encode_public(values: Cells, column: Column) -> tuple[Signed, Codes | None, 
     unknown = np.empty(0, dtype=np.intp)
     if column.outside != "other" and (dropped := encode_column(values, strict(column)) == DROPPED).any():
         said = texts_of(values)
-        unknown = np.array([place for place in np.flatnonzero(dropped) if said[place] is not None], dtype=np.intp)
+        unknown = np.array([row for row in np.flatnonzero(dropped) if said[row] is not None], dtype=np.intp)
     first = int(unknown[0]) if unknown.size else None
     if isinstance(column, Categorical):
         return encode_column(values, column), None, first
@@ -344,11 +344,11 @@ def encode_public(values: Cells, column: Column) -> tuple[Signed, Codes | None, 
 def texts_of(values: Cells) -> list[str | None]:
     """Each cell as a text, None for an empty one; numbers, truths and moments in one way, however they came."""
     if isinstance(values, list):
-        found: list[str | None] = [None] * len(values)
+        texts: list[str | None] = [None] * len(values)
         for places, cells in by_type(values):
-            for place, text in zip(places.tolist(), texts_of(cells), strict=True):
-                found[place] = text
-        return found
+            for row, text in zip(places.tolist(), texts_of(cells), strict=True):
+                texts[row] = text
+        return texts
     return [text for chunk in _chunks(values) for text in _written(chunk)]
 
 
@@ -357,8 +357,8 @@ def _written(values: pa.Array | list[object]) -> list[str | None]:
         return texts_of(values)
     if not pa.types.is_dictionary(values.type):
         return [same_however_written(text) for text in as_texts(values).to_pylist()]
-    known = _written(plain(values.dictionary))
-    return [None if place is None else known[place] for place in values.indices.to_pylist()]
+    entries = _written(plain(values.dictionary))
+    return [None if entry is None else entries[entry] for entry in values.indices.to_pylist()]
 
 
 def _chunks(values: pa.Array | pa.ChunkedArray) -> list[pa.Array | list[object]]:
@@ -462,8 +462,8 @@ def _by_table(table: NDArray[Coded], places: pa.Array, empty: int) -> NDArray[Co
     if places.null_count == 0:
         numbers = places.to_numpy()
         if not numbers.size or (numbers.min() >= 0 and numbers.max() < len(table)):
-            found: NDArray[Coded] = table[numbers]
-            return found
+            entries: NDArray[Coded] = table[numbers]
+            return entries
     codes = np.full(len(places), empty, dtype=table.dtype)
     present = np.flatnonzero(places.is_valid().to_numpy(zero_copy_only=False))
     numbers = places.drop_null().to_numpy()
@@ -520,8 +520,8 @@ def _declared(column: Categorical) -> Declared:
                 numbers.setdefault(float(np.float32(number)), code)
     texts = pa.array(column.values, pa.large_string())
     empty = pa.array([*EMPTY, *(UNSAID - set(column.values)), None], pa.large_string())
-    found = np.array([*numbers.values(), DROPPED], np.int32)
-    return Declared(texts, pa.array(numbers, pa.float64()), found, moments, empty)
+    codes = np.array([*numbers.values(), DROPPED], np.int32)
+    return Declared(texts, pa.array(numbers, pa.float64()), codes, moments, empty)
 
 
 def _look_up(values: pa.Array, column: Categorical) -> Signed:
@@ -539,8 +539,8 @@ def _look_up(values: pa.Array, column: Categorical) -> Signed:
         codes[unknown] = declared.codes[_places(pa.array(numbers, from_pandas=True), declared.numbers)]
     if declared.moments and (unknown := np.flatnonzero((codes == DROPPED) & ~empty)).size:
         distinct = texts.take(pa.array(unknown)).dictionary_encode()
-        found = map(time_in, distinct.dictionary.to_pylist())
-        table = [DROPPED if moment is None else declared.moments.get(moment, DROPPED) for moment in found]
+        said = map(time_in, distinct.dictionary.to_pylist())
+        table = [DROPPED if moment is None else declared.moments.get(moment, DROPPED) for moment in said]
         codes[unknown] = np.array(table, dtype=np.int32)[distinct.indices.to_numpy()]
     codes[(codes == DROPPED) & ~empty] = _or_dropped(column.other_code)
     codes[empty] = _or_dropped(column.missing_code)
@@ -549,8 +549,8 @@ def _look_up(values: pa.Array, column: Categorical) -> Signed:
 
 def _places(values: pa.Array, among: pa.Array) -> Signed:
     """The place of each value among others, -1 where it is not there or null."""
-    found = pc.index_in(values, value_set=among, skip_nulls=True).fill_null(DROPPED)
-    return np.array(found.to_numpy(zero_copy_only=False), dtype=np.int32)
+    places = pc.index_in(values, value_set=among, skip_nulls=True).fill_null(DROPPED)
+    return np.array(places.to_numpy(zero_copy_only=False), dtype=np.int32)
 
 
 def _bin(numbers: Floats, column: Numeric) -> Signed:

@@ -46,7 +46,7 @@ class RowHashes(DenseKernel):
 
     def add(self, block: Block, schema: Schema, totals: Integers) -> None:
         """Add the block's row hashes to *totals*, which wrap round."""
-        found = np.zeros_like(totals)
+        sums = np.zeros_like(totals)
         # In pieces that stay in the processor's cache, and in memory that is asked for once.
         hashes = np.empty((len(LANES), HASHED_AT_ONCE), dtype=np.uint64)
         codes, shifted = np.empty((2, HASHED_AT_ONCE), dtype=np.uint64)
@@ -65,9 +65,9 @@ class RowHashes(DenseKernel):
                     mixed ^= moved
             if block.multiplicity is not None:
                 hashes[:, :size] *= block.multiplicity[rows].view(np.uint64)
-            found[:-1] += hashes[:, :size].view(np.int64).sum(axis=1)
-        found[-1] = block.records
-        totals += found  # as arrays, which wrap round without a warning
+            sums[:-1] += hashes[:, :size].view(np.int64).sum(axis=1)
+        sums[-1] = block.records
+        totals += sums  # as arrays, which wrap round without a warning
 
     def _parts(self, block: Block, schema: Schema, rows: slice) -> Iterator[NDArray[np.unsignedinteger[Any]]]:
         """Yield what each of some rows has of each column, one after the other."""

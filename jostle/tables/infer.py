@@ -147,10 +147,10 @@ def _vocabulary(name: str, cells: Cells | None, most: int) -> list[str]:
         raise SchemaError(f"there is no column {name!r} of texts", fix="compare it with the names of the columns")
     if type(most) is not int or most < 2:
         raise SchemaError(f"words is {shown(most)}, but must be a whole number from 2", fix="words=10_000")
-    found = Counter(word for text in texts_of(cells) for word in words_of(text or "") if not steers(word))
-    if len(found) < 2:
+    counts = Counter(word for text in texts_of(cells) for word in words_of(text or "") if not steers(word))
+    if len(counts) < 2:
         raise SchemaError(f"the texts in {name!r} have fewer than two words", fix="name a column of longer texts")
-    return [word for word, _ in sorted(found.items(), key=lambda each: (-each[1], each[0]))[:most]]
+    return [word for word, _ in sorted(counts.items(), key=lambda counted: (-counted[1], counted[0]))[:most]]
 
 
 def _file_columns(content: FileContent) -> dict[str, Cells]:
@@ -247,7 +247,7 @@ def _dates(texts: set[str], bins: int, missing: MissingPolicy) -> Numeric | None
             return None
         moments.append(moment)
     first, last = min(moments), max(moments)
-    unit = "day" if all(each.time() == time() for each in moments) else "second"
+    unit = "day" if all(moment.time() == time() for moment in moments) else "second"
     return None if last - first < timedelta(seconds=1) else Dates(first, last, unit=unit, bins=bins, missing=missing)
 
 
@@ -257,7 +257,7 @@ def _told_apart(texts: list[str]) -> list[str]:
     for text in texts:
         number, moment = number_in(text), time_in(text)
         if not is_too_long(text) and number not in kept and moment not in kept:
-            said: list[object] = [each for each in (number, moment) if each is not None]
+            said: list[object] = [meaning for meaning in (number, moment) if meaning is not None]
             kept.update(dict.fromkeys(said or [text], text))
     return list(dict.fromkeys(kept.values()))
 
@@ -281,13 +281,13 @@ def _distinct(name: str, values: Cells) -> tuple[set[str], Floats | None, bool]:
         texts.update(text for text in written if text not in NOTHING)
         empty = empty or not NOTHING.isdisjoint(written)
         if numbers is not None:
-            found = as_numbers(distinct)
+            read = as_numbers(distinct)
             # Texts that are no numbers look like empty cells there.
             only = is_number(distinct.type) or (
                 is_text(distinct.type)
                 and all(re.match(NUMBER, text, re.ASCII) for text in written if text not in NOTHING)
             )
-            numbers = [*numbers, found] if only else None
+            numbers = [*numbers, read] if only else None
     return texts - {OTHER, MISSING}, None if numbers is None else np.concatenate([*numbers, np.empty(0)]), empty
 
 

@@ -205,9 +205,9 @@ def _keys(cells: Cells, on: str, column: Column) -> Integers:
     return keys
 
 
-def _said(cells: Cells, place: int) -> str:
+def _said(cells: Cells, row: int) -> str:
     """What a public cell says."""
-    text = texts_of(cells)[place]
+    text = texts_of(cells)[row]
     return "an empty cell" if text is None else shown(text)
 
 
@@ -233,8 +233,8 @@ class LookupSource(OtherSource, TableSource):
 
     def tally(self, kernel: Kernel, where: Where) -> Partial:
         kernel.cells(self.schema)
-        found: Partial = self.rows.tally(viewed(kernel, _WithLookup(self.schema, self.lookup), where), ())
-        return found
+        tally: Partial = self.rows.tally(viewed(kernel, _WithLookup(self.schema, self.lookup), where), ())
+        return tally
 
 
 @frozen
@@ -306,10 +306,10 @@ def joined_rows(mine: Block, theirs: Block, schema: Schema, census: Census, *, i
     What they have there is empty where they are not there. A census is told how many that are.
     """
     here, there = check_persons(mine.whose, schema), check_persons(theirs.whose, schema)
-    known = distinct(joined_whose([here, there])).codes
-    found = np.full(max(int(known.max(initial=0)) + 1, 1), theirs.length)
-    found[known[mine.length :]] = np.arange(theirs.length)
-    match = found[known[: mine.length]]
+    persons = distinct(joined_whose([here, there])).codes
+    row_of = np.full(max(int(persons.max(initial=0)) + 1, 1), theirs.length)
+    row_of[persons[mine.length :]] = np.arange(theirs.length)
+    match = row_of[persons[: mine.length]]
     missed = int(np.count_nonzero(match == theirs.length))
     census.alone = missed, theirs.length - (mine.length - missed)
     if inner:

@@ -251,10 +251,10 @@ class Marks(DenseKernel):
 
     def add(self, block: Block, schema: Schema, totals: Integers) -> None:
         made = np.zeros(block.length, dtype=np.int64)
-        for place, column in enumerate(self.columns):
+        for mark, column in enumerate(self.columns):
             marked = (block.columns[column] == self.code) & (made < self.most)
             made += marked
-            totals[place] += block.count(marked)
+            totals[mark] += block.count(marked)
 
 
 @frozen(eq=False, repr=False)

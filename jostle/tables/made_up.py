@@ -61,7 +61,7 @@ def _texts(features: SparseFeatures, rows: int, chance: np.random.Generator) -> 
     words = np.array(features.words or [f"word{number}" for number in range(MADE_UP_WORDS)], dtype=object)
     weights = 1 / np.arange(1, len(words) + 1)
     drawn = chance.choice(words, (rows, WORDS), p=weights / weights.sum())
-    return pa.array([" ".join(each) for each in drawn], pa.string())
+    return pa.array([" ".join(words_of_text) for words_of_text in drawn], pa.string())
 
 
 def _codes(column: Column, rows: int, chance: np.random.Generator) -> Integers:

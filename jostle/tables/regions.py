@@ -137,13 +137,13 @@ def haar(counts: Integers, axis: int) -> Integers:
     First the sum of all, then for each halving, coarsest first, the sum of each left half less that of its right half.
     """
     moved = np.moveaxis(counts, axis, 0)
-    found: list[Integers] = []
+    levels: list[Integers] = []
     while len(moved) > 1:
         left, right = moved[0::2], moved[1::2]
-        found.append(left - right)
+        levels.append(left - right)
         moved = left + right
-    found.append(moved)
-    return np.moveaxis(np.concatenate(found[::-1]), 0, axis)
+    levels.append(moved)
+    return np.moveaxis(np.concatenate(levels[::-1]), 0, axis)
 
 
 @frozen(eq=False)

@@ -108,11 +108,11 @@ class Routing:
         if self.part_key is None:
             return [(slice(None), self._descend(codes, root, block.length)) for root in self.roots]
         parts = part_of(block.columns, schema, self.part_key, self.trees, block.length)
-        found: list[tuple[slice | NDArray[np.intp], NDArray[np.intp]]] = []
+        arrived: list[tuple[slice | NDArray[np.intp], NDArray[np.intp]]] = []
         for tree, root in enumerate(self.roots):
             rows = np.flatnonzero(parts == tree)
-            found.append((rows, self._descend(None if codes is None else codes[:, rows], root, len(rows))))
-        return found
+            arrived.append((rows, self._descend(None if codes is None else codes[:, rows], root, len(rows))))
+        return arrived
 
     def _descend(self, codes: Codes | None, root: int, length: int) -> NDArray[np.intp]:
         node = np.full(length, root, dtype=np.intp)

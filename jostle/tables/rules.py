@@ -91,8 +91,8 @@ class RuleKernel(DenseKernel):
             keep = block.filled(term.columns, schema)
             cell = block.first_for_blank(term.columns, schema).keys(term.columns, schema)
             places = [slot * schema.size(*term.columns) + cell for slot in slots] if term.by_leaf else [cell]
-            for place in places:
-                given += term.table[place] if keep is None else np.where(keep[:, None], term.table[place], 0)
+            for cells in places:
+                given += term.table[cells] if keep is None else np.where(keep[:, None], term.table[cells], 0)
         return given
 
     def _slots(self, block: Block, schema: Schema) -> list[Integers]:
@@ -165,8 +165,8 @@ class Agreements(InOneCell, DenseKernel):
     def add(self, block: Block, schema: Schema, totals: Integers) -> None:
         block = block.labelled(schema)
         cell = np.zeros(block.length, dtype=np.int64)
-        for place, rule in enumerate(self.rules):
-            cell += rule.right(block, schema).astype(np.int64) << place
+        for bit, rule in enumerate(self.rules):
+            cell += rule.right(block, schema).astype(np.int64) << bit
         add_up(cell, block.multiplicity, totals)
 
 
@@ -295,8 +295,8 @@ class MarginLevels(LevelKernel):
         halves = counts.reshape(2, -1)
         filled = np.zeros((2, haar_side(halves.shape[1])), dtype=np.int64)
         filled[:, : halves.shape[1]] = halves
-        found = haar(filled, axis=1)
-        place = start = 0
+        coefficients = haar(filled, axis=1)
+        begin = start = 0
         for size in self.sizes(schema):
-            totals[place : place + size] += found[:, start : start + size // 2].ravel()
-            place, start = place + size, start + size // 2
+            totals[begin : begin + size] += coefficients[:, start : start + size // 2].ravel()
+            begin, start = begin + size, start + size // 2

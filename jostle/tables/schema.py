@@ -58,11 +58,11 @@ def column_of(name: str, facts: Any) -> Column | Identifier:
         raise _no_kind(name, word)
     kind = KINDS[word]
     given = {key: value for key, value in facts.items() if key != "kind"}
-    known = set(signature(kind).parameters) - NOT_IN_FILES
-    if unknown := set(given) - known:
+    entries = set(signature(kind).parameters) - NOT_IN_FILES
+    if unknown := set(given) - entries:
         raise SchemaError(
             f"column {shown(name)} has an unknown entry {shown(min(unknown))}",
-            fix=f"one of {', '.join(sorted(known))}",
+            fix=f"one of {', '.join(sorted(entries))}",
         )
     try:
         return kind(**given)
@@ -279,8 +279,8 @@ class Schema:
 
     def _named_classes(self) -> str:
         """The columns that could be a label, by name, where there are any."""
-        found = [name for name, column in self.columns if isinstance(column, Categorical)]
-        return f": one of {', '.join(map(repr, found[:20]))}" if found else ""
+        classed = [name for name, column in self.columns if isinstance(column, Categorical)]
+        return f": one of {', '.join(map(repr, classed[:20]))}" if classed else ""
 
     def __getitem__(self, name: str) -> Column:
         try:
@@ -407,8 +407,8 @@ class Schema:
         Raises:
             SchemaError: the file cannot be written.
         """
-        with writing(path, SchemaError, "the schema") as place:
-            place.write_text(self.to_toml(), encoding="utf-8")
+        with writing(path, SchemaError, "the schema") as file:
+            file.write_text(self.to_toml(), encoding="utf-8")
 
     @property
     def _file(self) -> str | None:

@@ -78,8 +78,8 @@ class Table:
         """
         label = () if self.schema.label is None else (self.schema.label,)
         held = bound(self._source, PUBLIC_KEY)
-        found: Any = held.tally(Counts(((), label)), ())
-        kept, *by_label = map(int, found)
+        counts: Any = held.tally(Counts(((), label)), ())
+        kept, *by_label = map(int, counts)
         beyond: Any = () if self.schema.person is None else held.tally(BeyondCount(), ())
         census = Census(rows=kept) if self._census is None else self._census()
         labels = dict(zip(self.schema.classes, by_label, strict=True)) if label else {}
@@ -139,17 +139,17 @@ class Table:
             SchemaError: the schema cannot be read.
         """
         schema = _schema_of(schema)
-        place = given_path(path, TableError)
+        file = given_path(path, TableError)
         if isinstance(engine, str) and engine.startswith("dask://"):
-            pieces = dask_source.connect(engine, place, schema)
-            return cls(pieces, pieces.census, [place])
+            pieces = dask_source.connect(engine, file, schema)
+            return cls(pieces, pieces.census, [file])
         if not isinstance(engine, str) or engine != "threads":
             raise TableError(f"there is no engine {shown(engine)}", fix='engine="threads" or "dask://HOST:PORT"')
-        source = readers.open_file(place, schema)
+        source = readers.open_file(file, schema)
         if given_flag(stream, "stream", error=TableError):
-            return cls(source, source.census, [place])
+            return cls(source, source.census, [file])
         census = Census()
-        return cls(source.kept(census), lambda: census, [place])
+        return cls(source.kept(census), lambda: census, [file])
 
     @classmethod
     def _of(cls, frame: Any, schema: Schema, made_of: Iterable[object]) -> Table:
@@ -292,7 +292,7 @@ class Table:
         return self._beside(Table(MemorySource.of_block(schema, rows, identity), lambda: census), *others)
 
     def _beside(self, made: Table, *others: Table) -> Table:
-        made.origin = self.origin.beside(made.origin, *(each.origin for each in others))
+        made.origin = self.origin.beside(made.origin, *(table.origin for table in others))
         return made
 
     def __repr__(self) -> str:

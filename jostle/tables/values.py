@@ -155,11 +155,11 @@ def span_text(span: timedelta | np.timedelta64) -> str | None:
 
 def number_in(text: str) -> float | None:
     """The number that a text is, truths included; None if it is none."""
-    known = TRUTHS.get(text.lower())
-    if known is None and re.match(HEXADECIMAL, text, re.ASCII):
+    truth = TRUTHS.get(text.lower())
+    if truth is None and re.match(HEXADECIMAL, text, re.ASCII):
         return float((int(text, 16) + 2**63) % 2**64 - 2**63)
-    if known is not None or re.match(NUMBER, text, re.ASCII) is None:
-        return known
+    if truth is not None or re.match(NUMBER, text, re.ASCII) is None:
+        return truth
     return float(text) + 0.0  # which makes zero of minus zero
 
 
@@ -235,28 +235,28 @@ def _parsed(texts: pa.Array) -> pa.Array:
     except pa.ArrowInvalid:
         readable = pc.match_substring_regex(texts, NUMBER)
         trimmed = pc.utf8_trim_whitespace(texts)
-        found = pc.cast(pc.if_else(readable, trimmed, pa.scalar(None, trimmed.type)), pa.float64())
+        numbers = pc.cast(pc.if_else(readable, trimmed, pa.scalar(None, trimmed.type)), pa.float64())
         words = pa.array(list(TRUTHS), trimmed.type)
         truths = pa.array(list(TRUTHS.values())).take(pc.index_in(pc.utf8_lower(texts), words, skip_nulls=True))
         bits = pc.if_else(pc.match_substring_regex(texts, HEXADECIMAL), texts, pa.scalar(None, texts.type))
         if bits.null_count < len(bits):
             whole = [None if text is None else number_in(text) for text in bits.to_pylist()]
-            found = pc.coalesce(found, pa.array(whole, pa.float64()))
-        return pc.coalesce(found, truths)
+            numbers = pc.coalesce(numbers, pa.array(whole, pa.float64()))
+        return pc.coalesce(numbers, truths)
 
 
 def by_type(objects: list[object]) -> Iterator[tuple[NDArray[np.intp], pa.Array]]:
     """Yield objects of one type after the other, with the places they came from; empty ones are left out."""
     places: dict[pa.DataType, list[int]] = {}
     cells: dict[pa.DataType, list[object]] = {}
-    for place, value in enumerate(objects):
+    for index, value in enumerate(objects):
         cell = _cell(value)
         if cell is not None:
             kind = TYPES[type(cell)]
-            places.setdefault(kind, []).append(place)
+            places.setdefault(kind, []).append(index)
             cells.setdefault(kind, []).append(cell)
-    for kind, found in cells.items():
-        yield np.array(places[kind], dtype=np.intp), pa.array(found, kind)
+    for kind, group in cells.items():
+        yield np.array(places[kind], dtype=np.intp), pa.array(group, kind)
 
 
 TYPES: dict[type, pa.DataType] = {
@@ -378,8 +378,8 @@ class Clock:
 
     def moments(self, numbers: Floats) -> pa.Array:
         """When so many units are over: dates, or of units below a day times; none for not-a-number."""
-        found = [None if np.isnan(number) else self.moment(number) for number in numbers.tolist()]
-        times = pa.array(found, pa.timestamp("us")).cast(pa.timestamp("s"), safe=False)
+        moments = [None if np.isnan(number) else self.moment(number) for number in numbers.tolist()]
+        times = pa.array(moments, pa.timestamp("us")).cast(pa.timestamp("s"), safe=False)
         return times.cast(pa.date32(), safe=False) if UNITS[self.unit] >= UNITS["day"] else times
 
     def written(self, number: float) -> str:
@@ -397,8 +397,8 @@ class Clock:
             seconds = table[distinct.indices.fill_null(len(table) - 1).to_numpy(zero_copy_only=False)]
         else:
             return np.full(len(values), np.nan)
-        found: Floats = np.floor((seconds - (self.start - EPOCH) / SECOND) / (UNITS[self.unit] / SECOND))
-        return found
+        units: Floats = np.floor((seconds - (self.start - EPOCH) / SECOND) / (UNITS[self.unit] / SECOND))
+        return units
 
 
 def _whole_seconds(values: pa.Array) -> Floats:
