@@ -18,7 +18,7 @@ from jostle.options.classification.descents import MOST_CODES, line_numbers
 from jostle.options.models.kinds import AdditiveModel, Term
 from jostle.parameters import positive, share, whole
 from jostle.privacy.events import Event, PermuteAndFlip, in_turn
-from jostle.privacy.mechanisms import Pick
+from jostle.privacy.picks import Pick
 from jostle.privacy.probe import Probe
 from jostle.privacy.scores import MostHits
 from jostle.tables.rules import MOST_COLUMNS, ManyHits

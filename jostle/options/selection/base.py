@@ -1,7 +1,7 @@
 """What all selectors have in common: how they are called, which score they go by, and what they give back.
 
 A selector names at most *top* features, of those with a score of at least *threshold* where one is asked for. A score
-is TC, DC, PI or IG (`privacy.feature_scores`): in records, IG in bits times records. Where a record has more than
+is TC, DC, PI or IG (`FeatureScore`): in records, IG in bits times records. Where a record has more than
 *most* features, it counts for so many of them, which ones being a function of the record alone: fewer need less noise,
 and tell less. With *training*, a share of the budget, naive Bayes is trained on what was selected, so that one budget
 is split between the two, and how, is one more thing to choose.
@@ -21,8 +21,8 @@ from jostle.options.base import Option
 from jostle.options.classification.naive_bayes import NaiveBayes
 from jostle.parameters import choice, share, whole
 from jostle.privacy.amounts import Amount
+from jostle.privacy.column_scores import FeatureScore, ScoreName, feature_scores
 from jostle.privacy.events import Event, Laplace, in_turn
-from jostle.privacy.feature_scores import FeatureScore, ScoreName, feature_scores
 from jostle.privacy.probe import Probe
 from jostle.tables.feature_kernels import FeatureSums, feature_count
 from jostle.tables.schema import Schema

@@ -29,9 +29,8 @@ from jostle.options.selection.base import (
 )
 from jostle.parameters import choice, whole
 from jostle.privacy.amounts import Amount, epsilon_amount
-from jostle.privacy.column_scores import FeatureDiscernibility
+from jostle.privacy.column_scores import FeatureDiscernibility, FeatureScore, ScoreName
 from jostle.privacy.events import AboveThreshold, Allotment, Event, Laplace, PermuteAndFlip, Repeated, in_turn
-from jostle.privacy.feature_scores import FeatureScore, ScoreName
 from jostle.privacy.imitations import CompareWithNoisyThreshold
 from jostle.privacy.picks import FindAbove, FindNthLargest, PickSeveral
 from jostle.privacy.probe import Probe
