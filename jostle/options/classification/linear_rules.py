@@ -22,8 +22,8 @@ from jostle.parameters import positive, share, whole
 from jostle.privacy.amounts import show_amount
 from jostle.privacy.descent import FINEST, Descent
 from jostle.privacy.events import Event, Laplace, PermuteAndFlip, in_turn
-from jostle.privacy.mechanisms import Pick
 from jostle.privacy.noise import LARGEST_SCALE
+from jostle.privacy.picks import Pick
 from jostle.privacy.probe import Probe
 from jostle.privacy.scores import MostHits
 from jostle.tables.columns import Numeric

@@ -38,7 +38,8 @@ from jostle.parameters import flag, positive, share
 from jostle.privacy.amounts import exact
 from jostle.privacy.events import Event, Laplace, PermuteAndFlip, in_turn
 from jostle.privacy.evidence import noise_variance
-from jostle.privacy.mechanisms import PickPartition, sensitivity
+from jostle.privacy.mechanisms import sensitivity
+from jostle.privacy.picks import PickPartition
 from jostle.privacy.probe import Probe
 from jostle.tables.schema import Schema
 from jostle.tasks.ranges.estimate import Estimate, Workload

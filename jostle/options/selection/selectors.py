@@ -1,7 +1,7 @@
 """The selectors: by noisy scores, by private picks, by a noisy threshold, or without a look.
 
 A selector names at most *top* features, of those with a score of at least *threshold* where one is asked for. A score
-is TC, DC, PI or IG (`privacy.feature_scores`): in records, IG in bits times records. Where a record has more than
+is TC, DC, PI or IG (`FeatureScore`): in records, IG in bits times records. Where a record has more than
 *most* features, it counts for so many of them, which ones being a function of the record alone: fewer need less noise,
 and tell less. With *training*, a share of the budget, naive Bayes is trained on what was selected, so that one budget
 is split between the two, and how, is one more thing to choose.
@@ -29,9 +29,8 @@ from jostle.options.base import ELSEWHERE, Option, check_probe, option, preset
 from jostle.options.classification.naive_bayes import NaiveBayes
 from jostle.parameters import choice, share, whole
 from jostle.privacy.amounts import Amount, epsilon_amount
-from jostle.privacy.column_scores import FeatureDiscernibility
+from jostle.privacy.column_scores import FeatureDiscernibility, FeatureScore, ScoreName, feature_scores
 from jostle.privacy.events import AboveThreshold, Allotment, Event, Laplace, PermuteAndFlip, Repeated, in_turn
-from jostle.privacy.feature_scores import FeatureScore, ScoreName, feature_scores
 from jostle.privacy.imitations import CompareWithNoisyThreshold
 from jostle.privacy.picks import FindAbove, FindNthLargest, PickSeveral
 from jostle.privacy.probe import Probe

@@ -17,7 +17,8 @@ from jostle.parameters import share, whole
 from jostle.privacy.events import Event, Laplace, PermuteAndFlip, in_turn
 from jostle.privacy.evidence import QuantileEvidence
 from jostle.privacy.measured import MeasuredNumber, MeasuredNumbers
-from jostle.privacy.mechanisms import AddNoise, Mechanism, Pick, sensitivity
+from jostle.privacy.mechanisms import AddNoise, Mechanism, sensitivity
+from jostle.privacy.picks import Pick
 from jostle.privacy.probe import Probe
 from jostle.privacy.scores import QuantileScore
 from jostle.tables.block import grain_in
