@@ -191,6 +191,7 @@ def by_slice(cases: Cases, chosen: Judged, kept: Marks) -> str:
     classes = np.array([{name: size for name, size, *_ in each.columns}[each.label] for each in sketches])
     support = cases.records_epsilon
     lines = []
+    kept = kept & ~np.isnan(hindsight)  # of one run there is no hindsight
     for (low, high), (few, many) in product(pairwise((0, 100, 1000, 10_000, math.inf)), pairwise((2, 3, math.inf))):
         here = kept & (support >= low) & (support < high) & (classes >= few) & (classes < many)
         if not here.any():
