@@ -1,6 +1,6 @@
 """Trees on made-up tables of many classes that few columns nearly fix.
 
-    python benchmarks/many_classes.py RESULTS.csv
+    python benchmarks/many_classes.py RESULTS.csv [--ways PooledTree]
 
 A row a run: kind of table, classes, columns, rows, epsilon, way, and its losses by all judges. A label follows from a
 column of as many values (one), from who is at home, who is away and who has the ball (teams), from three columns of a
@@ -32,7 +32,7 @@ from jostle.privacy.opening import rehearse
 from jostle.tasks import CLASSIFICATION
 
 KINDS = ("one", "teams", "product", "cuts", "habits", "group", "wide", "wide and few")
-CLASSES, ROWS, EPSILONS = (8, 32, 60), (500, 3000, 20_000), ("1/20", "1/2", "5")
+CLASSES, ROWS, EPSILONS = (8, 32), (1000, 10_000), ("1/20", "1/2", "5")
 WIDTHS = (8, 20, 57)
 WAYS = ("PooledTree", "Mohammed(depth=2)", "Mohammed", "Mohammed(depth=4)")
 NOISE = 1 / 30
@@ -59,7 +59,7 @@ def cut_up(chance: np.random.Generator, numbers: Any, classes: int) -> Any:
 
 def told(chance: np.random.Generator, kind: str, rows: int, classes: int) -> tuple[dict[str, Any], Any]:
     """Return the columns that say something, and the label."""
-    label = uneven(chance, rows, classes, chance.choice([0, 0.5, 1]))
+    label = uneven(chance, rows, classes, float(chance.choice([0, 0.5, 1])))
     if kind in {"one", "group"}:
         key = chance.permutation(classes)[label]
         return {"key": key} if kind == "one" else {"group": key // 4, "place": key % 4}, label
@@ -114,6 +114,7 @@ def main() -> int:
     """Write the rows."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=Path)
+    parser.add_argument("--ways", nargs="*", default=WAYS)
     given = parser.parse_args()
     warnings.simplefilter("ignore")  # of few rows, which are asked for
     judges = CLASSIFICATION.rehearsal.judges
@@ -123,7 +124,7 @@ def main() -> int:
         for number, (kind, classes, rows) in enumerate(product(KINDS, CLASSES, ROWS)):
             width = WIDTHS[number % len(WIDTHS)]
             instance = CLASSIFICATION.rehearsal.instance(made(kind, classes, width, rows), TableSpec(rows=rows))
-            for epsilon, way in product(EPSILONS, WAYS):
+            for epsilon, way in product(EPSILONS, given.ways):
                 db = rehearse(instance.table, epsilon=epsilon, seed=seed_of(instance.key, way, epsilon, 0))
                 model: Any = get(way)(db, epsilon=Fraction(epsilon))
                 losses = [judge.loss(instance, model) for judge in judges]
