@@ -20,7 +20,7 @@ from jostle import Categorical, Numeric, Schema, Table
 from jostle.errors import BudgetError, JostleError, OptionError
 from jostle.options import Option, get, names
 from jostle.options.evaluation.pri_roc import scorer_of
-from jostle.options.statistics.variances import SpreadVariance
+from jostle.options.statistics.moments import SpreadVariance
 from jostle.privacy.amounts import Amount
 from jostle.privacy.events import price
 from jostle.privacy.measured import Measured
