@@ -436,12 +436,9 @@ def _known(asked: Iterable[str], known: Expectations) -> tuple[list[str], list[s
     absent: list[str] = []
     for name in dict.fromkeys(asked):
         bands = known.options.get(name)
-        (found if bands is not None and _is_current(name, bands, known) else absent).append(name)
+        current = bands is not None and (name == known.maker or get(name).version == bands.version)
+        (found if current else absent).append(name)
     return found, absent
-
-
-def _is_current(name: str, bands: OptionBands, known: Expectations) -> bool:
-    return name == known.maker or get(name).version == bands.version
 
 
 def _share(given: Amount | None, known: Expectations) -> float | None:

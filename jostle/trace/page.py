@@ -100,7 +100,8 @@ def whole_page(records: Sequence[Record], *, title: str, answer: str = "", day: 
     """
     day = day or datetime.now(tz=UTC).date()
     written = f'<p class="day">written on <time>{day.isoformat()}</time></p>'
-    return document(title, f"{written}{_answered(answer)}{_parts(records)}", style=STYLE)
+    answered = f'<section id="answer"><h2>Answer</h2><div class="wide">{answer}</div></section>' if answer else ""
+    return document(title, f"{written}{answered}{_parts(records)}", style=STYLE)
 
 
 def part_of_page(records: Sequence[Record]) -> str:
@@ -109,10 +110,6 @@ def part_of_page(records: Sequence[Record]) -> str:
 
 
 Trace.markup = staticmethod(part_of_page)
-
-
-def _answered(answer: str) -> str:
-    return f'<section id="answer"><h2>Answer</h2><div class="wide">{answer}</div></section>' if answer else ""
 
 
 def _parts(records: Sequence[Record]) -> str:

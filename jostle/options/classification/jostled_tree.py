@@ -158,7 +158,8 @@ class JostledTree(Classifier):
         schema, budget = db.schema, _Budget.of(self, db.schema, db.rows, epsilon)
         grove = Grove(schema, self.trees, numeric=self.numeric)
         rows = None if budget.size else bought_rows(db, epsilon, budget.rows)
-        _Growth(db, grove, budget, self._policies(), rows).grow()
+        learned = shipped_policies("JostledTree") if self.policies == "learned" else {}
+        _Growth(db, grove, budget, {**PUBLISHED, **learned}, rows).grow()
         routing, counts = bought_leaves(db, grove)
         model = TreeModel(
             schema=schema,
@@ -169,9 +170,6 @@ class JostledTree(Classifier):
             combine=self.combine,
         )
         return without_twigs(model, pessimistic(grove, counts)) if self.prune else model
-
-    def _policies(self) -> Mapping[str, Policy]:
-        return {**PUBLISHED, **(shipped_policies("JostledTree") if self.policies == "learned" else {})}
 
 
 @frozen

@@ -97,7 +97,11 @@ class PrivBayes(Publisher):
             families.append(candidates[picked])
             names.remove(candidates[picked][0])
             spent += each
-        noisy = db.measure(Stack([_layer(groups, family) for family in families]), left - spent, site="families")
+        noisy = db.measure(
+            Stack([Layer(family, tuple(groups[name] for name in family)) for family in families]),
+            left - spent,
+            site="families",
+        )
         drawn, marginals = _drawn(groups, families, noisy, min(rows, MOST_ROWS))
         published = [name for name in schema.names if name in drawn]
         cells, counts = _distinct([drawn[name] for name in published], [len(marginals[name]) for name in published])
@@ -221,10 +225,6 @@ def _dependence(groups: Groups, families: list[Family]) -> Dependence:
         row[[places[name] for name in family]] = 0
     levels = [np.array([groups[name]], dtype=np.int64) for name in columns]
     return Dependence(Pool(columns, levels, taken), [places[name] for name, *_ in families])
-
-
-def _layer(groups: Groups, family: Family) -> Layer:
-    return Layer(family, tuple(groups[name] for name in family))
 
 
 def _maximal(groups: Groups, known: list[str], room: int, degree: int) -> list[Family]:

@@ -41,6 +41,8 @@ from jostle.tasks.selection import SELECTION, SelectedFeatures
 Integers = NDArray[np.int64]
 MOST_CELLS = 2**26
 """Features by classes: more are not counted at once."""
+MOST_SCORE = 2**50
+"""Thresholds are compared with up to it: beyond, all features pass, or none."""
 ROWS_SHARE = Fraction(1, 20)
 """Of the budget, for the number of records, where IG needs it and nobody knows it."""
 
@@ -463,13 +465,9 @@ class SparseVector(ScoredSelector):
             threshold = db.perform(FindNthLargest(score, places), spent, site="threshold")
             left -= spent
         share = self.share(places, rises=score.rises(db.schema))
-        answer: NDArray[np.int64] = db.perform(FindAbove(score, _within(threshold), places, share), left, site="test")
+        threshold = max(-MOST_SCORE, min(MOST_SCORE, threshold))
+        answer: NDArray[np.int64] = db.perform(FindAbove(score, threshold, places, share), left, site="test")
         return answer
-
-
-def _within(threshold: int) -> int:
-    """A threshold that can be compared with: beyond, all features pass, or none."""
-    return max(-(2**50), min(2**50, threshold))
 
 
 NoisyCut = preset(
