@@ -11,6 +11,7 @@ import typer
 
 from jostle.cli.saying import MISTAKE, Json, With, check_kept, echo, headline, load_with, say_json, table
 from jostle.errors import AuditError, JostleError, said_by
+from jostle.privacy.amounts import show_amount
 
 if TYPE_CHECKING:
     from jostle.options.base import Option
@@ -59,7 +60,6 @@ def audit(
         name = _in_file(name)
     from jostle.audit import audit as audit_one
     from jostle.audit import audit_all, names, show_epsilon
-    from jostle.privacy.amounts import show_amount
     from jostle.progress import stage
 
     if name:
