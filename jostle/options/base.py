@@ -45,8 +45,6 @@ WIDEST_NOISE = 2**40
 class Option(ABC, Generic[Answer]):
     """An algorithm that could answer.
 
-    Options: algorithms that could answer, behind one way of calling them.
-
     An Option is a frozen attrs class: its fields are its parameters, public all of them. It says beforehand what it
     costs, as an event, and why it cannot run, if so, from public facts alone; then it runs against a probe that has
     just the budget it was called with. Afterwards what was spent must be what was declared, to the last digit.

@@ -41,8 +41,6 @@ from jostle.tasks.selection.selected import SelectedFeatures
 class Origin:
     """The file that an Option was defined in.
 
-    Options of one's own: files of Python that a command is given, and where an Option comes from.
-
     Their code is not looked into. It is given a probe, as the built-in Options are, and runs with the trust that the
     program has; so a trace names it, with a digest of its text.
     """

@@ -41,8 +41,6 @@ class Jagannathan(Classifier):
 
     Jagannathan, Pillaipakkamnatt, Wright: a practical differentially private random decision tree classifier.
 
-    ICDMW 2009.
-
     Trees of random splits, which cost nothing; all of the budget buys the class counts at the leaves.
     """
 

@@ -44,8 +44,6 @@ from jostle.trace.records import Chosen
 class AccuracyFirst(Classifier):
     """Naive Bayes at the smallest epsilon of a ladder at which it is seen to be as accurate as wanted.
 
-    Name the accuracy that is wanted, and pay for no more than it takes.
-
     Ligett, Neel, Roth, Waggoner, Wu. Accuracy first: selecting a differential privacy level for accuracy-constrained
     ERM. NIPS 2017. Naive Bayes's counts are bought at a small epsilon, and the rows counted, with noise, that the model
     predicts right and wrong. While these do not show that the model is as accurate as was wanted, the counts are

@@ -265,8 +265,6 @@ MEDIANS_OFF = 0.6
 class PriROC(Option[RocCurve]):
     """Draws the ROC curve of a column of scores, or of a model, on private rows.
 
-    ROC curves of scores on private rows.
-
     Stoddard, Chen, Machanavajjhala, Differentially private algorithms for empirical machine learning, 2014. Scores are
     cut into intervals, rows of the class and others are counted in each with noise, and the curve is drawn through the
     running counts. What differs from the paper:

@@ -97,8 +97,6 @@ class PrivPfC(Publisher):
     and that number; a pick by `GridQuality`, whose span is proved there for both neighbour relations and any number of
     classes; the grid's counts by `AddNoise`. In turn these cost epsilon, under add_remove and replace_one.
 
-    Rows on the one grid, of a pool of thousands, that is expected to classify best by noisy counts.
-
     Su, Cao, Li, Lyu. PrivPfC: differentially private data publication for classification. VLDB Journal 27, 2018. A grid
     puts each attribute's values together by a taxonomy (`Categorical(taxonomy=...)`), or bins by twos; left out
     altogether, an attribute is one group. One pick by `GridQuality` chooses the grid, which is then counted by class,

@@ -235,8 +235,6 @@ class ProjectedHistogram(Publisher):
     row is in one portion, so these cost what those on one portion do; under replace_one those on two, which get half
     as much each. So in turn all these cost epsilon, under add_remove and replace_one.
 
-    Rows on a few columns that tell the labels apart, from a thresholded histogram.
-
     Vinterbo, Differentially private projected histograms: construction and use for prediction. ECML PKDD 2012. On the
     published rows the paper trains logistic regressions (HLR and HMLR), and others decision trees and SVMs (PPH).
 

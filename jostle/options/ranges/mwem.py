@@ -246,8 +246,6 @@ class MWEM(GridOption):
     partition it is depends on the workload, on the pick and on the weights, and those only on what was released. After
     each round all counts bought so far are replayed.
 
-    Multiplicative weights, steered by a private pick of the query that is answered worst.
-
     Hardt, Ligett, McSherry, A simple and practical algorithm for differentially private data release, NIPS 2012; Zhang,
     McKenna, Kotsogiannis, Bissias, Hay, Machanavajjhala, Miklau, Ektelo, SIGMOD 2018, for buying counts of regions
     beside the picked query in the same round.

@@ -173,8 +173,6 @@ class AdaptiveGrid(GridOption):
     alpha, each by `AddNoiseByLevel` over one partition. A record is in one part of each, so the shares add up. How
     parts are cut depends on released counts only.
 
-    A coarse grid whose parts are each cut further, the finer the more records they seem to have.
-
     Qardaji, Yang, Li, Differentially private grids for geospatial data, ICDE 2013.
     """
 
@@ -263,8 +261,6 @@ class AHP(GridOption):
     Privacy: noisy cells by `AddNoise` with a share of epsilon; they are released, and the clusters are made of them.
     Then the clusters' counts by `AddNoiseByLevel` over one partition, with the rest.
 
-    Look at noisy counts, gather cells that seem to have equal ones, count the gatherings.
-
     Zhang, Chen, Xu, Meng, Xie, Towards accurate histogram publication under differential privacy, SDM 2014. Theirs
     clusters the noisy counts, those below a threshold taken for 0; here the noise is first taken out of them as
     `reading` does, which tells empty cells from others better than one threshold for all.
@@ -339,12 +335,9 @@ class DAWA(GridOption):
     Privacy: `PickPartition` with a share of epsilon, then `AddNoiseByLevel` over a tree of the parts with the rest. The
     partition is released, so the tree and its shares may depend on it.
 
-    A private partition into parts of nearly equal counts, then the parts' totals as the workload needs them.
-
     Li, Hay, Miklau, Wang, A data- and workload-aware algorithm for range queries under differential privacy, PVLDB
-    7(5),
-    2014. Here the partition costs less noise (`PickPartition`), few levels of the tree over its parts are counted,
-       their shares found at once (`tree`), and what the noisy totals mean is worked out as `reading` has it.
+    7(5), 2014. Here the partition costs less noise (`PickPartition`), few levels of the tree over its parts are
+    counted, their shares found at once (`tree`), and what the noisy totals mean is worked out as `reading` has it.
     """
 
     version: ClassVar[int] = 3

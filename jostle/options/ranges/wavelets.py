@@ -165,9 +165,7 @@ def noisy_wavelet(db: Probe, workload: Workload | None, epsilon: Fraction, *, si
 @option
 @frozen
 class Privelet(GridOption):
-    """Adds noise to wavelet coefficients, so that a long range needs few of them: linear, with exact error bars.
-
-    Noise on the Haar wavelet coefficients of the grid.
+    """Adds noise to Haar wavelet coefficients, so that a long range needs few of them: linear, with exact error bars.
 
     Xiao, Wang, Gehrke, Differential privacy via wavelet transforms, ICDE 2010. The paper's weights amount to equal
     shares of the budget for all levels; here the workload decides, where there is one.

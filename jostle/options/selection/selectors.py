@@ -253,8 +253,6 @@ class FirstFeatures(Selector):
 
     Privacy: which features they are is a public fact; the model is naive Bayes's one tally.
 
-    The first features as the schema lists them, all of them, or none: what no row has to be asked for.
-
     A selector that asks has to be better than these.
     """
 
@@ -328,8 +326,6 @@ class PrivateKD(AskingSelector):
 
     Privacy: *top* picks, each with an equal part of epsilon.
 
-    Selection by k-discernibility: features that together tell records of different labels apart.
-
     Vinterbo. Differentially private projected histograms. ECML PKDD 2012: the feature that adds most to the number of
     pairs of records of different labels that are told apart, by a private pick, then the one that adds most to that,
     and so on. Unlike a score of each feature by itself, this does not pick two features that say the same.
@@ -402,8 +398,6 @@ class ScorePerturbation(ScoredSelector):
     """Selects features by scores that are computed from noisy counts.
 
     Privacy: noisy counts of every feature by class, in one tally that costs epsilon; all else is computed from these.
-
-    Score perturbation: noise on the counts of all features, and the best scores computed from them.
 
     Stoddard, Chen, Machanavajjhala. Differentially private algorithms for empirical machine learning. 2014, section
     3.2, with noise on counts in place of scores: a record changes the counts of the features it has, and no others,
