@@ -627,8 +627,8 @@ def grid_table(counts: Vector, relation: Relation) -> Table:
 
 def grid_cells(estimate: Estimate) -> list[float]:
     """An estimate's cells."""
-    found: list[float] = np.round(estimate.cells.ravel(), 6).tolist()
-    return found
+    cells: list[float] = np.round(estimate.cells.ravel(), 6).tolist()
+    return cells
 
 
 def agreeing(published: Published) -> tuple[float, ...]:
@@ -842,8 +842,8 @@ def _portions(db: Probe, epsilon: Fraction, *, of: int = 1) -> tuple[int, ...]:
 
 
 def _sparse(db: Probe, epsilon: Fraction) -> tuple[tuple[int, int], ...]:
-    found = db.measure_sparse(SparseCounts(("part", "value")), epsilon, threshold=THRESHOLD)
-    return tuple(zip(found.keys.tolist(), found.values.tolist(), strict=True))
+    listed = db.measure_sparse(SparseCounts(("part", "value")), epsilon, threshold=THRESHOLD)
+    return tuple(zip(listed.keys.tolist(), listed.values.tolist(), strict=True))
 
 
 def _refusals(db: Probe, epsilon: Fraction) -> tuple[object, ...]:

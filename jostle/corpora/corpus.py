@@ -153,8 +153,8 @@ class Corpus:
         for database in self.databases:
             try:
                 _ = database.digest  # worked out while the database is in memory anyway
-                if (found := database.marks) is not None:
-                    marks[database.name] = found
+                if (own_marks := database.marks) is not None:
+                    marks[database.name] = own_marks
             except PrivateDataError:
                 raise
             except JostleError as mistake:

@@ -312,7 +312,7 @@ def _areas(name: str, table: PublicTable, folds: int, ways: Ways) -> TableAreas:
     with warnings.catch_warnings(), stage(name) as said:
         warnings.simplefilter("ignore", FewRowsWarning)  # of few rows, which is what is measured
         for fold in folds_of(rows, schema, folds):
-            for place, way in enumerate(wanted):
+            for number, way in enumerate(wanted):
                 areas[way].append(fold.area(way).area)
-                said.at(fold.number * len(wanted) + place + 1, folds * len(wanted))
+                said.at(fold.number * len(wanted) + number + 1, folds * len(wanted))
     return TableAreas(len(schema.classes) == 2, areas, estimated_plan(schema, len(rows)))

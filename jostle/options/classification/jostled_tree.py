@@ -277,8 +277,8 @@ class _Growth:
                 self._rows_bound(),
             )
             site = f"split level {self.grove.depth}"
-            found = self.db.perform(PickEach(score), self.budget.query, site=site)
-            picks[np.concatenate([np.flatnonzero(rules == place) for place in used])] = found
+            picked = self.db.perform(PickEach(score), self.budget.query, site=site)
+            picks[np.concatenate([np.flatnonzero(rules == place) for place in used])] = picked
         if at_random.size:
             picks[at_random] = AtRandom().choose(self.db, self.grove, frontier.only(rules == RULES.index("random")))
         return picks
@@ -287,5 +287,5 @@ class _Growth:
         """A bound on the rows, for InfoGain: known, or bought with a margin."""
         if self.db.rows is not None:
             return max(1, self.db.rows)
-        known = self.root if self.rows is None else self.rows
-        return max(1, int(known) + self.budget.margin)
+        rows = self.root if self.rows is None else self.rows
+        return max(1, int(rows) + self.budget.margin)

@@ -131,8 +131,8 @@ class PLR(Classifier):
 
     def _penalty(self, noise: float) -> Fraction:
         """The penalty, from what noise would be at a penalty of 1; a rounded number, alike on all machines."""
-        found = self.strength * noise
-        return Fraction(f"{min(float(LARGEST_PENALTY), max(float(LEAST_PENALTY), found)):.3g}")
+        penalty = self.strength * noise
+        return Fraction(f"{min(float(LARGEST_PENALTY), max(float(LEAST_PENALTY), penalty)):.3g}")
 
 
 PrivateERM = preset(
@@ -183,8 +183,8 @@ def _columns_and_marks(schema: Schema) -> tuple[tuple[str, ...], tuple[str, ...]
     marks = tuple(name for name in schema.attributes if schema[name] == PRESENCE)
     if len(marks) < MANY:
         marks = ()
-    known = set(marks)
-    columns = (name for name in schema.attributes if name not in known and schema[name].size > 1)
+    are_marks = set(marks)
+    columns = (name for name in schema.attributes if name not in are_marks and schema[name].size > 1)
     return tuple(columns), marks
 
 
@@ -197,10 +197,10 @@ def line_numbers(schema: Schema, name: str, side: int) -> Integers:
     """A column's codes by its numbers, none of them longer than *side*."""
     column = schema[name]
     if isinstance(column, Numeric):
-        found = np.zeros((column.size, 1), dtype=np.int64)
+        numbers = np.zeros((column.size, 1), dtype=np.int64)
         count = column.bin_count
-        found[:count, 0] = (2 * np.arange(count) + 1) * side // count - side
-        return found
+        numbers[:count, 0] = (2 * np.arange(count) + 1) * side // count - side
+        return numbers
     return np.array([[-side], [side]]) if column.size == 2 else np.eye(column.size, dtype=np.int64) * side
 
 

@@ -100,8 +100,8 @@ def pooled_shares(grove: Grove, counts: Floats, variances: Floats, first: Floats
         signal = SPREAD * rows**2 * spread
         trust = signal / (signal + rows * spread + variances[nodes][:, None])
         expected = rows * above
-        found = np.maximum(expected + trust * (counts[nodes] - expected), 0) + AFTER_PARENT * above
-        shares[nodes] = found / found.sum(axis=1, keepdims=True)
+        pooled = np.maximum(expected + trust * (counts[nodes] - expected), 0) + AFTER_PARENT * above
+        shares[nodes] = pooled / pooled.sum(axis=1, keepdims=True)
     return shares
 
 
@@ -133,9 +133,9 @@ def log_shares(counts: Floats, variance: float, totals: Floats, sizes: Integers)
     chance = having[:, None] * spread * (1 - part)
     told = _between_values(apart, noise, chance, having**2 * spread.sum(), starts)
     signal = told[which][:, None] * having[:, None] ** 2 * spread
-    found = np.maximum(expected + signal / (signal + noise + chance + SMALLEST) * apart, 0)
-    found += sizes[which][:, None] * part  # one row for each value on average, as naive Bayes has it
-    shares: Floats = np.log(found) - np.log(np.add.reduceat(found, starts, axis=0))[which]
+    shrunk = np.maximum(expected + signal / (signal + noise + chance + SMALLEST) * apart, 0)
+    shrunk += sizes[which][:, None] * part  # one row for each value on average, as naive Bayes has it
+    shares: Floats = np.log(shrunk) - np.log(np.add.reduceat(shrunk, starts, axis=0))[which]
     return shares
 
 

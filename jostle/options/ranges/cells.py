@@ -95,8 +95,8 @@ def threshold(records: int, cells: int, rate: float, factor: float) -> int:
     >>> threshold(1000, 2**60, 1.0, 0.5)
     34
     """
-    known = max(records, 1)
-    return max(0, math.floor(max(factor * math.log(known), math.log(max(cells / known, 1.0))) / rate))
+    least = max(records, 1)
+    return max(0, math.floor(max(factor * math.log(least), math.log(max(cells / least, 1.0))) / rate))
 
 
 @option

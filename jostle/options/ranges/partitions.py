@@ -204,9 +204,9 @@ class AdaptiveGrid(GridOption):
             math.ceil(root_of(100, axes) - 1e-9),
             math.ceil(root_of(total.records * float(left) / float(self.c), axes) / 4),
         )
-        whole, known = [even_cuts(side, 1) for side in shape], known_cuts(db, shape, m1**axes)
-        cuts = [cut_within(starts, side, m1) for starts, side in zip(known, shape, strict=True)]
-        coarse = tree_of_cuts(shape, [whole, known, cuts])
+        whole, cuts_known = [even_cuts(side, 1) for side in shape], known_cuts(db, shape, m1**axes)
+        cuts = [cut_within(starts, side, m1) for starts, side in zip(cuts_known, shape, strict=True)]
+        coarse = tree_of_cuts(shape, [whole, cuts_known, cuts])
         first = count_tree(db, coarse, [Fraction(0), Fraction(0), Fraction(1)], coarse_epsilon, site="coarse")
         counts = expected(first.and_known(known_levels(db, coarse)))
         parts = np.ceil(np.maximum(counts * float(fine_epsilon) / float(self.c2), 0) ** (1 / axes)).astype(np.int64)
@@ -293,8 +293,8 @@ class AHP(GridOption):
         expected = _read(noisy, shape, cell_noise)
         order = np.argsort(-expected, kind="stable").astype(np.int64)
         falling = np.maximum(expected[order], LEAST_EXPECTED)
-        known = 1 if schema.neighbours == "add_remove" else 2
-        starts = gather(falling, float(self.price) * noise_variance(known / (epsilon - first)))
+        moved = 1 if schema.neighbours == "add_remove" else 2
+        starts = gather(falling, float(self.price) * noise_variance(moved / (epsilon - first)))
         tree = Tree(shape, order, (np.zeros(1, dtype=np.int64), starts))
         counted = count_tree(db, tree, [Fraction(0), Fraction(1)], epsilon - first, site="clusters")
         sums = np.add.reduceat(falling, starts)
