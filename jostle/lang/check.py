@@ -14,6 +14,7 @@ from attrs import field, frozen
 from jostle.errors import Diagnostic, Source
 from jostle.lang import nodes
 from jostle.lang.choices import check_choices
+from jostle.lang.codes import broken_off, message
 from jostle.lang.extents import TooDeepError, deep_enough
 from jostle.lang.guard_rules import check_worlds
 from jostle.lang.lexer import MOST_MISTAKES
@@ -21,7 +22,6 @@ from jostle.lang.names import check_names
 from jostle.lang.parser import parse_text
 from jostle.lang.places import check_places
 from jostle.lang.price import Pricing
-from jostle.lang.stops import broken_off
 
 if TYPE_CHECKING:
     from jostle.tables.schema import Schema
@@ -79,8 +79,6 @@ def _found(passes: Iterable[Pass], module: nodes.Module) -> tuple[Diagnostic, ..
             return tuple(mistake for each in passes for mistake in each(module))
     except TooDeepError:
         span = module.body[0].span
-        why = "all ways through a program are gone before it runs, calls in calls"
-        return (Diagnostic("J008", "functions call each other too deep", span, why, "call fewer in a row"),)
+        return (message("J008 calls", span),)
     except Exception as failure:  # noqa: BLE001 - whatever it is, nobody is shown Python's innards, and nothing runs
-        mistake = broken_off(failure, "checking")
-        return (Diagnostic(mistake.code, mistake.title, module.body[0].span, mistake.why, mistake.fix),)
+        return (broken_off(failure, "checking").at(module.body[0].span),)

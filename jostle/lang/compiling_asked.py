@@ -18,6 +18,7 @@ import numpy as np
 from jostle.errors import JostleError, Span
 from jostle.lang import nodes
 from jostle.lang.builtins import BUILTINS, EPSILON, KEEPING, Builtin
+from jostle.lang.codes import MISTAKES, Stop, broken_off
 from jostle.lang.compiling import Compiler, Go, Scope, constant
 from jostle.lang.compiling_values import VALUES, LambdaValue
 from jostle.lang.frames import Frame, Function, bound
@@ -28,7 +29,6 @@ from jostle.lang.operations import BUYING, PLAIN, as_bought, operated
 from jostle.lang.operators import fraction, items, kind_of
 from jostle.lang.program_options import ProgramOption
 from jostle.lang.scopes import named_slot
-from jostle.lang.stops import MISTAKES, Stop, broken_off
 from jostle.lang.values import Axis, ByGroup, KnownAttribute, OneValue, PrivateNumber, TableValue, no_column, numbered
 from jostle.options.base import Option
 
@@ -42,8 +42,7 @@ def called(frame: Frame, option: Option, given: Sequence[Any], named: Mapping[st
     epsilon = wanted.pop(EPSILON, None)
     (table, *questions), wanted = _arranged(option, given, wanted)
     if not isinstance(table, TableValue):
-        title, why = f"`{option.name}` is given {kind_of(table)} in place of a database", "an Option answers from one"
-        raise Stop("J501", title, why, f"write {option.name}(db)")
+        raise Stop("J501 database_running", name=option.name, kind=kind_of(table))
     if not isinstance(option, ProgramOption):
         _check_questions(option, questions)
     budget = frame.budget() if epsilon is None else fraction(epsilon, EPSILON)
@@ -58,8 +57,7 @@ def called(frame: Frame, option: Option, given: Sequence[Any], named: Mapping[st
 def _with_parameters(option: Option, known: LibraryOption, named: Mapping[str, Any]) -> Option:
     """The same Option with parameters, all of which are as they may be."""
     if option != type(option)():
-        why = "an Option of the library is given its parameters once, by its name"
-        raise Stop("J113", f"`{option.name}` is given parameters", why, f"write {known.example}")
+        raise Stop("J113 again", name=option.name, example=known.example)
     made: Option = type(option)(**{name: known.parameter(name, value) for name, value in named.items()})
     return made
 
@@ -92,8 +90,7 @@ def _check_questions(option: Option, questions: Sequence[Any]) -> None:
     """Refuse questions that are not of the kind that the Option's task asks."""
     for each, (name, kind) in zip(questions, option.task.question.beside.items(), strict=False):
         if each is not None and not isinstance(each, kind):
-            title, why = f"`{option.name}` is given {kind_of(each)} in place of {name}", f"{name} come from the caller"
-            raise Stop("J501", title, why, f"def answer(db, {name}):")
+            raise Stop("J501 asked", option=option.name, kind=kind_of(each), name=name)
 
 
 # Facts and parts
@@ -148,10 +145,10 @@ def part(compiler: Compiler, node: nodes.Part, scope: Scope) -> Go:
 def _name_of(table: Any, column: Any) -> str:
     """The name of a table's column."""
     if not isinstance(table, TableValue):
-        raise Stop("J501", f"{kind_of(table)} has parts", "a table has: D[best = v]", "xs[0] for an item of a list")
+        raise Stop("J501 parts", kind=kind_of(table))
     name = column.name if type(column) is KnownAttribute else column
     if type(name) is not str:
-        raise no_column(table, kind_of(name))
+        raise no_column(table.schema, kind_of(name))
     return name
 
 
@@ -178,9 +175,7 @@ def select(compiler: Compiler, node: nodes.Select, scope: Scope) -> Go:
     def run(frame: Frame) -> Any:
         found = table(frame)
         if not isinstance(found, TableValue):
-            raise Stop(
-                "J501", f"a query is of {kind_of(found)}", "rows are selected from a table", "select count() from db"
-            )
+            raise Stop("J501 query", kind=kind_of(found))
         query = Query(
             aggregate,
             None if value is None else value(frame),
@@ -234,8 +229,7 @@ def noised(compiler: Compiler, node: nodes.Noised, scope: Scope) -> Go:
     def run(frame: Frame) -> Any:
         found = numbered(value(frame))
         if not isinstance(found, PrivateNumber):
-            title = "a table is bought" if isinstance(found, TableValue) else f"{kind_of(found)} is bought"
-            raise Stop("J213", title, "{{ ... }} buys private numbers", "{{ len(db) }}")
+            raise Stop("J213 running", what="a table" if isinstance(found, TableValue) else kind_of(found))
         market = found.table.root.market
         if market is not None:
             return _plain(market.buy_cells(_from_root(found)), found.groups)
@@ -375,7 +369,7 @@ def apply(frame: Frame, site: str, function: Any, given: list[Any], named: Mappi
     if isinstance(function, Option):
         found = called(frame, function, given, named)
         return found if isinstance(found, Option) else frame.program.bought(site, found)
-    raise Stop("J501", f"{kind_of(function)} is called", "functions and Options are called", "name a function")
+    raise Stop("J501 called", kind=kind_of(function))
 
 
 # Functions that every program knows

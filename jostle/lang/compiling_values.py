@@ -11,6 +11,7 @@ from attrs import define
 from jostle.errors import Span
 from jostle.lang import nodes
 from jostle.lang.builtins import KEEPING
+from jostle.lang.codes import MISTAKES, Stop
 from jostle.lang.compiling import NOTHING, UNKNOWN, Compiler, Go, Scope, folded
 from jostle.lang.extents import MOST_ITEMS, held, small_enough
 from jostle.lang.frames import Frame, bound
@@ -18,7 +19,6 @@ from jostle.lang.operations import PLAIN
 from jostle.lang.operators import BINARY, COMPARE, distinct, hashable, item_of, named_alike, negated
 from jostle.lang.scopes import defined_in, named_slot, target_names
 from jostle.lang.showing import holds_private, shown
-from jostle.lang.stops import MISTAKES, Stop
 
 
 def listed(compiler: Compiler, node: nodes.List | nodes.Set | nodes.Tuple, scope: Scope) -> Go:
@@ -44,7 +44,7 @@ def formatted(compiler: Compiler, node: nodes.Formatted, scope: Scope) -> Go:
     def run(frame: Frame) -> str:
         values = [part(frame) for part in parts]
         if any(map(holds_private, values)):
-            raise Stop("J207", "a private value in a text", "whoever reads the text sees it", "buy it first: {{ ... }}")
+            raise Stop("J207 text_running")
         texts = [shown(value) for value in values]
         small_enough(sum(map(len, texts)))
         return "".join(texts)

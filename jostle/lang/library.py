@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import asdict, field, frozen
 
-from jostle.lang.stops import Stop, similar
+from jostle.lang.codes import Stop, near
 from jostle.parameters import Parameter, shown
 
 if TYPE_CHECKING:
@@ -107,15 +107,20 @@ class LibraryOption:
             raise self.no_parameter(name)
         found = known.fitted(value)
         if found is None:
-            title = f"`{name}` of `{self.name}` is {shown(value)}"
-            raise Stop("J113", title, f"it has to be {known.words}", f"write {self.name}({name}={known.written})")
+            raise Stop(
+                "J113 value",
+                parameter=name,
+                option=self.name,
+                value=shown(value),
+                words=known.words,
+                written=known.written,
+            )
         return found
 
     def no_parameter(self, name: str) -> Stop:
         """A refusal where it is given a parameter that it does not have."""
-        fix = similar(name, self.parameters, "use one of these" if self.parameters else "take it out")
-        why = f"it has {', '.join(self.parameters)}" if self.parameters else "it has no parameters"
-        return Stop("J113", f"`{self.name}` has no parameter `{name}`", why, fix)
+        said, known = "J113 unknown" if self.parameters else "J113 none", ", ".join(self.parameters)
+        return Stop(said, option=self.name, parameter=name, known=known, similar=near(name, self.parameters))
 
 
 @cache
@@ -202,7 +207,7 @@ def imported(module: str, name: str) -> Any:
 
     if name in public.CORPORA:
         return getattr(public, name)
-    raise Stop("J104", f"there are no databases `{name}`", "public holds gridCorpus and tableCorpus", "gridCorpus")
+    raise Stop("J104 databases", name=name)
 
 
 @cache

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
+from jostle.lang.codes import Stop
 from jostle.lang.extents import held, small_enough
 from jostle.lang.showing import no_key, shown
-from jostle.lang.stops import Stop, too_large
 from jostle.lang.values import (
     Axis,
     KnownAttribute,
@@ -72,7 +72,7 @@ def plain_number(value: Any) -> Any:
 
 def _wrong_kind(what: str, value: object) -> Stop:
     kind = kind_of(value)
-    return Stop("J501", f"{what} is {kind}", "it has to be a number", NUMBER_INSTEAD.get(kind, "give a number"))
+    return Stop("J501 number", what=what, kind=kind, instead=NUMBER_INSTEAD.get(kind))
 
 
 def kind_of(value: object) -> str:
@@ -106,19 +106,12 @@ def _private(sign: str, left: Any, right: Any) -> PrivateNumber:
         if not isinstance(value, PrivateNumber) and not is_number(value):
             raise _wrong_kind(f"one side of {sign}", value)
     if sign not in "+-*/":
-        raise Stop(
-            "J214",
-            f"`{sign}` on a private value",
-            "how far one row can change the result has no small bound",
-            "buy it first: n = {{ ... }}",
-        )
+        raise Stop("J214 unbounded", operator=sign)
     if all(both):
         table, (first, second) = common([left, right])
         groups = left.groups or right.groups
         if left.groups and right.groups and left.groups != right.groups:
-            raise Stop(
-                "J508", "private values of different groups", "group by group, they do not match", "use sum(...)"
-            )
+            raise Stop("J508 groups")
     else:
         table = left.table if both[0] else right.table
         groups = left.groups if both[0] else right.groups
@@ -143,25 +136,21 @@ def _doubles(value: Any) -> Any:
 
 def _divided(a: Any, b: Any) -> Any:
     if not b:
-        raise _by_zero()
+        raise Stop("J502 division")
     if type(a) is float or type(b) is float:
         return float(a) / float(b)
     return Fraction(a, b) if type(a) is int and type(b) is int else a / b
 
 
-def _by_zero() -> Stop:
-    return Stop("J502", "a division by 0", "it has no value", "test for 0 first")
-
-
 def _whole(a: Any, b: Any) -> Any:
     if b == 0:
-        raise _by_zero()
+        raise Stop("J502 division")
     return a // b
 
 
 def _rest(a: Any, b: Any) -> Any:
     if b == 0:
-        raise _by_zero()
+        raise Stop("J502 division")
     return a % b
 
 
@@ -169,12 +158,12 @@ def _power(a: Any, b: Any) -> Any:
     if isinstance(b, Fraction) or isinstance(a, float) or isinstance(b, float):
         a, b = float(a), float(b)
         if a < 0 and not b.is_integer():
-            raise Stop("J502", "a root of a number below 0", "it is no number", "use abs(x)")
+            raise Stop("J502 power")
         if a == 0 and b < 0:
-            raise _by_zero()
+            raise Stop("J502 division")
         return a**b
     if a == 0 and b < 0:
-        raise _by_zero()
+        raise Stop("J502 division")
     size = max(abs(Fraction(a).numerator), Fraction(a).denominator).bit_length() * abs(b)
     if size > MOST_BITS:
         return float(a) ** b
@@ -202,7 +191,7 @@ def _of_numbers(
         if type(found) is int and -SHORT < found < SHORT:
             return found
         if type(found) is float and not math.isfinite(found):
-            raise too_large()
+            raise Stop("J502 large")
         return plain_number(found)
 
     return operate
@@ -268,14 +257,13 @@ def items(value: Any, what: str = "what is gone through") -> Any:
         return value
     if hasattr(value, "databases"):
         return list(value)
-    fix = "range(10) counts up to a number" if is_number(value) else "put items in brackets: [a, b]"
-    raise Stop("J501", f"{what} is {kind_of(value)}", "it has to be a list, a dictionary or an attribute", fix)
+    raise Stop("J501 listed_number" if is_number(value) else "J501 listed", what=what, kind=kind_of(value))
 
 
 def number(value: Any, name: str) -> Any:
     """A value that a known function takes as a number; refuse it."""
     if not is_number(value):
-        raise Stop("J501", f"`{name}` is given {kind_of(value)}", "it takes a number", f"{name}(2)")
+        raise Stop("J501 taken", name=name, kind=kind_of(value))
     return value
 
 
@@ -321,20 +309,13 @@ def _compared(holds: Callable[[Any, Any], Any]) -> Callable[[Any, Any], bool]:
             # Between exact and rounded numbers, a difference beyond a double's digits says nothing.
             return bool(holds(float(left), float(right)))
         if isinstance(left, Private) or isinstance(right, Private):
-            raise Stop(
-                "J202",
-                "a private value is compared",
-                "what follows from it would show it without noise",
-                "buy it first: n = {{ ... }}",
-            )
+            raise Stop("J202 compared_running")
         try:
             return bool(holds(left, right))
         except TypeError:
-            named = kind_of(left), kind_of(right)
-            fix = next(
-                (each for kind, each in COMPARED_INSTEAD.items() if kind in named), "compare numbers with numbers"
-            )
-            raise Stop("J501", f"{named[0]} is compared with {named[1]}", "they have no order", fix) from None
+            one, other = kind_of(left), kind_of(right)
+            instead = next((each for kind, each in COMPARED_INSTEAD.items() if kind in {one, other}), None)
+            raise Stop("J501 order", one=one, other=other, instead=instead) from None
 
     return compare
 
@@ -362,11 +343,11 @@ COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 def hashable(value: Any) -> Any:
     """A key; refuse what is none."""
     if isinstance(value, Private):
-        raise Stop("J208", "a private value is a key", "keys are compared, and show", "buy it first")
+        raise Stop("J208 key_running")
     try:
         hash(value)
     except TypeError:
-        raise Stop("J501", f"a key is {kind_of(value)}", "keys are numbers, texts, attributes", "use a tuple") from None
+        raise Stop("J501 key", kind=kind_of(value)) from None
     return value
 
 
@@ -375,7 +356,7 @@ def distinct(values: list[Any]) -> list[Any]:
     found: list[Any] = []
     for value in values:
         if isinstance(value, Private):
-            raise Stop("J208", "a private value in a set", "items of a set are compared, and that shows", "use a list")
+            raise Stop("J208 set_running")
         if value not in found:
             found.append(value)
     return found
@@ -386,9 +367,7 @@ def item_of(value: Any, index: Any) -> Any:
     if isinstance(value, PrivateNumber) and value.groups:
         return PrivateNumber(value.table, value.expression[_places(value.groups, index)])
     if isinstance(value, TableValue):
-        raise Stop(
-            "J210", "a row is looked at", "rows are private", "count rows: {{ select count() from db where ... }}"
-        )
+        raise Stop("J210 row")
     if isinstance(value, dict):
         if hashable(index) not in value:
             raise no_key(index, list(value), "key")
@@ -399,15 +378,14 @@ def item_of(value: Any, index: Any) -> Any:
         return value[index] if isinstance(index, str) else value.databases[_place_of(index, len(value))]
     if isinstance(value, list | tuple | range | str):
         return value[_place_of(index, len(value))]
-    raise Stop("J501", f"{kind_of(value)} has no items", "lists and dictionaries do", "xs[0]")
+    raise Stop("J501 items", kind=kind_of(value))
 
 
 def _places(axes: Sequence[Axis], index: Any) -> tuple[int, ...]:
     """The place of a group of private numbers, by what it is called."""
     names = index if isinstance(index, tuple) else (index,)
     if len(names) != len(axes):
-        title = f"{len(names)} names for a group by {len(axes)} columns"
-        raise Stop("J507", title, "groups are called by what they are grouped by", "q[a, b]")
+        raise Stop("J507 group_names", count=len(names), columns=len(axes))
     places = []
     for name, axis in zip(names, axes, strict=True):
         place = axis.place(name)
@@ -420,7 +398,7 @@ def _places(axes: Sequence[Axis], index: Any) -> tuple[int, ...]:
 def _place_of(index: Any, length: int) -> int:
     if not is_number(index) or index != int(index):
         called = shown(index) if is_number(index) else kind_of(index)
-        raise Stop("J501", f"an index is {called}", "items are numbered from 0", "xs[0]")
+        raise Stop("J501 index", called=called)
     if not -length <= index < length:
-        raise Stop("J507", f"there is no item {int(index)}", f"the list has {length}", "count from 0")
+        raise Stop("J507 place", place=int(index), length=length)
     return int(index)

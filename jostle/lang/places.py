@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from jostle.errors import Diagnostic
 from jostle.lang import nodes
+from jostle.lang.codes import message
 
 
 def check_places(module: nodes.Module) -> Iterator[Diagnostic]:
@@ -13,8 +14,7 @@ def check_places(module: nodes.Module) -> Iterator[Diagnostic]:
     yield from _check(module.body, "program")
     for node in nodes.walk(module):
         if isinstance(node, nodes.Index) and _looks_like_a_part(node.index):
-            why = "a part of a table is given by attribute = value, a condition on rows by `where`"
-            yield Diagnostic("J017", "`==` inside brackets", node.index.span, why, "write one =, as in D[a = v]")
+            yield message("J017 equals", node.index.span)
 
 
 def _looks_like_a_part(index: nodes.ExpressionNode) -> bool:
@@ -28,15 +28,11 @@ def _check(body: Sequence[nodes.Statement], where: str) -> Iterator[Diagnostic]:
         match statement:
             case nodes.FunctionDefinition():
                 if where.startswith("block") or (where == "function" and statement.marks):
-                    title = "an Option inside a function" if statement.marks else "a function under an `if` or a `for`"
-                    why = "what a name stands for is the same wherever it is called"
-                    fix = f"move it {'to the top of the program' if statement.marks else 'out of the block'}"
-                    yield Diagnostic("J016", title, statement.name_span, why, fix)
+                    yield message("J016 option" if statement.marks else "J016 function", statement.name_span)
                 yield from _check(statement.body, "function")
             case nodes.ClassDefinition():
                 if where not in {"program", "unknown"}:
-                    why = "the Options of a program are all listed at its top level"
-                    yield Diagnostic("J016", "a class inside something", statement.name_span, why, "move it out")
+                    yield message("J016 class", statement.name_span)
                 yield from _check(statement.body, "class")
             case nodes.If():
                 for branch in statement.branches:
@@ -46,18 +42,13 @@ def _check(body: Sequence[nodes.Statement], where: str) -> Iterator[Diagnostic]:
             case nodes.Broken():
                 yield from _check(statement.body, "unknown")
             case nodes.Import() if where not in {"program", "unknown"}:
-                why = "what a program uses is listed at its top level"
-                yield Diagnostic("J016", "an import inside something", statement.span, why, "move it to the top")
+                yield message("J016 import", statement.span)
             case nodes.Return() if where in {"program", "block of the program"}:
-                why = "`return` gives back what a function found"
-                yield Diagnostic("J016", "`return` outside a function", statement.span, why, "put it into a def")
+                yield message("J016 return", statement.span)
             case nodes.Pass():
                 pass
             case _ if where == "class":
-                why = "a class holds the functions of an Option: answer, and predict if wanted"
-                yield Diagnostic(
-                    "J016", "something else than a function in a class", statement.span, why, "move it out"
-                )
+                yield message("J016 statement", statement.span)
 
 
 def _in_block(where: str) -> str:

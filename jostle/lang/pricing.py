@@ -16,6 +16,7 @@ from attrs import define, evolve, field, frozen
 from jostle.errors import Diagnostic, Label, Span
 from jostle.lang import nodes
 from jostle.lang.accounts import NONE, Amount, PartedAccount
+from jostle.lang.codes import Stop, stop_of
 from jostle.lang.extents import Levels, TooDeepError, held, measured
 from jostle.lang.facts import (
     NEVER,
@@ -43,7 +44,6 @@ from jostle.lang.facts import (
 )
 from jostle.lang.library import library_options
 from jostle.lang.scopes import defined_in, symbols, target_names
-from jostle.lang.stops import Stop
 
 if TYPE_CHECKING:
     from jostle.tables.schema import Schema
@@ -137,11 +137,12 @@ class Pricer:
         self.run(definition.body, names)
         return self.root.total(self.times)
 
-    def report(self, mistake: Diagnostic) -> None:
-        """Note what would be refused while running."""
-        if self.calls and not mistake.others:
-            mistake = evolve(mistake, others=(Label(self.calls[-1], "called here"),))
-        self.found.setdefault((mistake.code, mistake.span), mistake)
+    def report(self, mistake: Exception, span: Span) -> None:
+        """Note what would be refused while running, once for each place."""
+        refusal = stop_of(mistake)
+        if (refusal.code, span) not in self.found:
+            others = (Label(self.calls[-1], "called here"),) if self.calls else ()
+            self.found[refusal.code, span] = refusal.at(span, others=others)
 
     def run(self, body: Sequence[nodes.Statement], names: Names) -> Any:
         """Run statements; return what is known of what they return, or NEVER."""
@@ -191,8 +192,7 @@ class Pricer:
         targets = [each.name for each in target_names(target)]
         known = value if isinstance(value, list) and len(value) == len(targets) else None
         if isinstance(value, list) and known is None:
-            title, why = f"{len(value)} values for {len(targets)} names", "there is one value for each"
-            self.report(Diagnostic("J508", title, target.span, why, "a, b = pair"))
+            self.report(Stop("J508 names", count=len(value), names=len(targets)), target.span)
         item = value.single if isinstance(value, Unknown) else UNKNOWN
         for place, name in enumerate(targets):
             names[name] = known[place] if known is not None else item
@@ -209,8 +209,7 @@ class Pricer:
         """Spend on the rows that private values are computed from; *span* is where."""
         spent = amount.amount if isinstance(amount, Money) else fixed(amount)
         if spent.known and spent.share <= 0 and spent.fixed <= 0:
-            why = "a release without budget would have noise without end"
-            self.report(Diagnostic("J302", "spending nothing", span, why, "give an amount above 0: epsilon / 2"))
+            self.report(Stop("J302 amount"), span)
             return
         self.paid[span] = self.paid.get(span, NONE).most(spent)
         # Where the rows were lost sight of, they are some of all.

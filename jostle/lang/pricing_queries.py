@@ -12,19 +12,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 from typing import Any
 
-from jostle.errors import Diagnostic, OptionError
+from jostle.errors import OptionError
 from jostle.lang import nodes
 from jostle.lang.builtins import BUILTINS, EPSILON
+from jostle.lang.codes import Stop, near
 from jostle.lang.facts import Callee, Names, Rows, is_number, is_plain
 from jostle.lang.library import DATABASE, imported, library_options
 from jostle.lang.lowering import CELL, OfColumns, Query, lower
 from jostle.lang.nodes import show_expression
 from jostle.lang.pricing import Pricer
-from jostle.lang.pricing_schema import NotKnownError, attempt, known_as, no_column, real
+from jostle.lang.pricing_schema import NotKnownError, attempt, check_column, known_as, real
 from jostle.lang.scopes import named_slot, target_names
 from jostle.lang.showing import shown
-from jostle.lang.stops import Stop, similar
-from jostle.lang.values import OneValue, PrivateNumber, TableValue, code_called, column_values, first_of
+from jostle.lang.values import OneValue, PrivateNumber, TableValue, code_called, column_values, no_value
 from jostle.options.base import ELSEWHERE, Option
 from jostle.tables.columns import Numeric
 from jostle.tables.schema import Schema
@@ -88,7 +88,7 @@ class _Asked:
         """Report columns that the table does not have; return whether it has all."""
         missing = [column for column in self.columns(node) if not self._has(column.name)]
         for each in missing:
-            no_column(self.pricer, each.name, each.span, self.schema)
+            check_column(self.pricer, each.name, each.span, self.schema)
         return not missing
 
     def _has(self, name: str) -> bool:
@@ -173,12 +173,11 @@ class _Asked:
             is_name = isinstance(value, str) or is_number(value)
             if not is_name or code_called(column, value) is not None:
                 continue
-            labels = column.labels if isinstance(value, str) else ()
-            fix = similar(str(value), labels, "use one of these", "is a similar value")
-            if isinstance(column, Numeric) and isinstance(value, str) and _is_written_number(value):
-                fix = f"{name} == {value}"
-            why = f"it can have {first_of(column.labels)}"
-            self.pricer.report(Diagnostic("J507", f"`{name}` has no value `{shown(value)}`", other.span, why, fix))
+            is_text = isinstance(value, str)
+            number = value if isinstance(column, Numeric) and is_text and _is_written_number(value) else None
+            similar = near(str(value), column.labels if is_text else ())
+            mistake = no_value(name, column, f"`{shown(value)}`").given(number=number, similar=similar)
+            self.pricer.report(mistake, other.span)
 
     def _has_order(self, node: nodes.ExpressionNode, other: nodes.ExpressionNode) -> None:
         name = self._column(node)
@@ -188,11 +187,8 @@ class _Asked:
         value = self._known(other)
         if value is None or isinstance(value, str) is bool(texts):
             return
-        kinds = ("texts", "a number") if texts else ("numbers", "a text")
-        title = f"`{name}` is compared with {kinds[1]}"
-        why = f"its values are {kinds[0]}, which have no order with that"
-        fix = f'{name} == "{texts[0]}"' if texts else f"{name} > 3"
-        self.pricer.report(Diagnostic("J504", title, other.span, why, fix))
+        said = "J504 texts_with_a_number" if texts else "J504 numbers_with_a_text"
+        self.pricer.report(Stop(said, name=name, text=next(iter(texts), None)), other.span)
 
 
 def _names_in(node: nodes.Node, bound: frozenset[str]) -> Iterator[nodes.Name]:

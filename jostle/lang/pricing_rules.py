@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
 
-from jostle.errors import Diagnostic, Span
+from jostle.errors import Span
 from jostle.lang import nodes
 from jostle.lang.accounts import Amount
-from jostle.lang.builtins import ALL, BUILTINS, EPSILON
+from jostle.lang.builtins import AGGREGATES, ALL, BUILTINS, EPSILON
+from jostle.lang.codes import Stop
 from jostle.lang.facts import (
     NEVER,
     UNKNOWN,
@@ -50,7 +51,6 @@ from jostle.lang.pricing_private import (
 )
 from jostle.lang.pricing_public import check_amount, check_compared, check_items, compared
 from jostle.lang.scopes import defined_in, named_slot
-from jostle.lang.stops import Stop
 
 if TYPE_CHECKING:
     from jostle.tables.schema import Schema
@@ -68,8 +68,7 @@ def check_asked(pricer: Pricer, node: nodes.Call, callee: Callee, given: Sequenc
                 try:
                     known.parameter(each.name, named[each.name])
                 except Stop as mistake:
-                    found = Diagnostic(mistake.code, mistake.title, each.value.span, mistake.why, mistake.fix)
-                    pricer.report(found)
+                    pricer.report(mistake, each.value.span)
         return
     asked, handed = ((DATABASE,), ()) if known is None else (known.asked, known.handed)
     places = dict(zip(asked, zip(given, node.arguments, strict=True), strict=False))
@@ -78,15 +77,13 @@ def check_asked(pricer: Pricer, node: nodes.Call, callee: Callee, given: Sequenc
         if name in handed and value is None:
             continue
         if name in {DATABASE, *handed} and (is_plain(value) or isinstance(value, Callee)):
-            what, why, fix = name, f"{name} come from the caller", f"def answer({DATABASE}, {name}):"
+            option, kind = show_expression(node.function), kind_of(value) or "something else"
+            refusal = Stop("J501 asked", option=option, kind=kind, name=name)
             if name == DATABASE:
-                what, why, fix = "a database", "an Option answers from one", f"{show_expression(node.function)}(db)"
-                if known is not None and known.parameters and callee.kind == "library":
-                    fix = f"write {known.head}; parameters go by name: {known.example}"
-            title = (
-                f"`{show_expression(node.function)}` is given {kind_of(value) or 'something else'} in place of {what}"
-            )
-            pricer.report(Diagnostic("J501", title, written.span, why, fix))
+                takes = callee.kind == "library" and known is not None and known.parameters
+                head, example = (known.head, known.example) if takes and known is not None else (None, None)
+                refusal = Stop("J501 database", name=option, kind=kind, head=head, example=example)
+            pricer.report(refusal, written.span)
 
 
 @frozen(eq=False)
@@ -230,8 +227,7 @@ def _not_called(pricer: Pricer, span: Span, value: Any, given: list[Any]) -> Any
     """Report a value that is called and is no function; one that is not known may be one."""
     private = combined(given).accounts
     if is_plain(value) and not private:
-        title = f"{kind_of(value)} is called"
-        pricer.report(Diagnostic("J501", title, span, "functions and Options are called", "name a function"))
+        pricer.report(Stop("J501 called", kind=kind_of(value)), span)
     elif private and not is_plain(value):
         raise Unpriceable("which function is called depends on a released number")
     return UNKNOWN
@@ -488,7 +484,7 @@ def _select(pricer: Pricer, node: nodes.Select, names: Names) -> Any:
     """The facts known of a query."""
     table = pricer.value(node.table, names)
     found = combined([table])
-    if not isinstance(table, Rows) or table.table is None:
+    if not isinstance(table, Rows) or table.table is None or node.aggregate not in AGGREGATES:
         kind = (
             GROUPS
             if node.groupby

@@ -18,6 +18,7 @@ from jostle.errors import JostleError, ProgramError, Source, TableError, describ
 from jostle.given import given_items, given_path
 from jostle.lang import nodes
 from jostle.lang.check import check
+from jostle.lang.codes import BROKEN_OFF, Stop, broken_off, placed
 from jostle.lang.compiling import Compiler, Scope
 from jostle.lang.compiling_asked import KINDS, apply
 from jostle.lang.extents import deep_enough
@@ -30,7 +31,6 @@ from jostle.lang.program_options import ProgramOption
 from jostle.lang.references import check_files, listed
 from jostle.lang.roots import used_elsewhere
 from jostle.lang.scopes import defined_in, symbols
-from jostle.lang.stops import BROKEN_OFF, Stop, broken_off, placed
 from jostle.lang.values import TableValue
 from jostle.options.base import Option, changes
 from jostle.privacy.amounts import show_amount
@@ -296,7 +296,7 @@ class Program:
         answer, predict = definition.method("answer"), definition.method("predict")
         if answer is None:
             raise placed(
-                Stop("J107", f"`{definition.name}` has no `answer`", "an Option answers", "add def answer(db):"),
+                Stop("J107 answer", name=definition.name),
                 self.source,
                 definition.name_span,
             )

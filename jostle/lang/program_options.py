@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from jostle.errors import JostleError
 from jostle.lang import nodes
 from jostle.lang.choices import task_of as told_task
+from jostle.lang.codes import Stop, placed
 from jostle.lang.extents import deep_enough
 from jostle.lang.frames import Function, Loaded, Sent
 from jostle.lang.operators import is_number, kind_of
 from jostle.lang.scopes import defined_in
 from jostle.lang.showing import holds_private
-from jostle.lang.stops import Stop, placed
 from jostle.lang.tree_values import to_model
 from jostle.lang.values import Features, Leaf, TableValue, TreeNode
 from jostle.options.base import Option
@@ -93,9 +93,7 @@ class ProgramOption(Option):
                 with deep_enough():
                     answer = self.answer.run(self.program, [TableValue(probe), *asked], named, budget)
                 if holds_private(answer):
-                    raise Stop(  # noqa: TRY301 - given its place below
-                        "J203", "a private value is returned", "whoever gets it would see it", "return {{ ... }}"
-                    )
+                    raise Stop("J203 returned_running")  # noqa: TRY301 - given its place below
                 if isinstance(answer, Leaf | TreeNode):
                     return to_model(answer, probe.schema, self._name, budget)
             except Stop as mistake:
@@ -111,11 +109,11 @@ class ProgramOption(Option):
     def _predicted(self, seen: Mapping[str, float]) -> float:
         """The programmer's own prediction of the loss."""
         if self._predict is None:
-            raise Stop("J901", "no prediction", "a mistake of ours", "please report it")
+            raise Stop("J901 prediction")
         try:
             loss = self._predict.run(self.program, [Features(dict(seen))], {}, None)
             if not is_number(loss):
-                raise Stop("J501", f"`predict` gives {kind_of(loss)}", "it gives a number", "return 0.1")  # noqa: TRY301 - given its place below
+                raise Stop("J501 prediction", kind=kind_of(loss))  # noqa: TRY301 - given its place below
         except Stop as mistake:
             raise placed(mistake, self.program.source, self._predict.definition.name_span) from None
         return float(loss)
@@ -139,7 +137,7 @@ class Measure:
         try:  # what is bought twice is paid once, since equal expressions are one in a view
             value = self.function.run(self.program, [TableValue(market=view)], {}, Fraction(str(view.epsilon)))
             if not is_number(value):
-                raise Stop("J501", f"a metafeature is {kind_of(value)}", "it is a number", "return {{ len(db) }}")  # noqa: TRY301 - given its place below
+                raise Stop("J501 metafeature", kind=kind_of(value))  # noqa: TRY301 - given its place below
         except Stop as mistake:
             raise placed(mistake, self.program.source, self.function.definition.name_span) from None
         return float(value)

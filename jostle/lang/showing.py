@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from jostle.lang.codes import Stop, near
 from jostle.lang.facts import is_scalar, scalar_text
-from jostle.lang.stops import Stop, similar
 from jostle.lang.values import KnownAttribute, Leaf, Private, TreeNode, first_of
 from jostle.visible import visible
 
@@ -51,8 +51,7 @@ def shown_inside(value: Any) -> str:
 
 def no_key(key: Any, keys: Sequence[Any], what: str) -> Stop:
     """A refusal where a dictionary does not have a key, or a query a group."""
-    called = f" `{shown(key)}`" if isinstance(key, str | int | float | Fraction | tuple) else ""
+    called = shown(key) if isinstance(key, str | int | float | Fraction | tuple) else None
     names = [each for each in keys if isinstance(each, str)] if isinstance(key, str) else []
-    fix = similar(str(key), names, "test with `in` first" if what == "key" else "use one of these", "is a similar one")
-    why = f"there are {first_of([shown(each) for each in keys])}" if keys else "there are none"
-    return Stop("J507", f"there is no {what}{called}", why, fix)
+    known = first_of([shown(each) for each in keys]) if keys else None
+    return Stop(f"J507 {what}", key=called, keys=known, similar=near(str(key), names))

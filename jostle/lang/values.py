@@ -19,9 +19,8 @@ from typing import Any, NoReturn, Protocol
 
 from attrs import Factory, evolve, field, frozen
 
-from jostle.lang.accounts import TWO_DATABASES
+from jostle.lang.codes import Stop
 from jostle.lang.extents import Extent, measured, together
-from jostle.lang.stops import Stop
 from jostle.privacy.expressions import CellSums, one_rule, sensitivity
 from jostle.privacy.nodes import Expression, Tally
 from jostle.privacy.probe import Probe
@@ -205,12 +204,7 @@ class Private:
     __slots__ = ()
 
     def _refuse(self, *_: object) -> NoReturn:
-        raise Stop(
-            "J202",
-            "a private value is looked at",
-            "what follows from it would show it without noise",
-            "buy it first: n = {{ ... }}",
-        )
+        raise Stop("J202 looked_at_running")
 
     __bool__ = __float__ = __int__ = __index__ = __len__ = __iter__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
 
@@ -264,7 +258,7 @@ class TableValue(Private):
         elif self._schema is None:
             asked = self._probe or self.market
             if asked is None:
-                raise Stop("J901", "a table without a probe", "this is a mistake of ours", "please report it")
+                raise Stop("J901 probe")
             self._schema = asked.schema
         return self._schema
 
@@ -281,12 +275,7 @@ class TableValue(Private):
         """The probe of these rows. Parts by one column are one split, all made when one of them asks."""
         if self._probe is None:
             if self.parent is None:
-                raise Stop(
-                    "J505",
-                    "a metafeature asks a database itself",
-                    "what metafeatures cost is fixed before they run, so they buy with {{ ... }} alone",
-                    "write {{ len(db) }}",
-                )
+                raise Stop("J505")
             probes = self.parent._probes  # noqa: SLF001 - a table keeps the probes of its parts
             if self.column not in probes:
                 probes[self.column] = self.parent.probe.parts(self.column)
@@ -325,7 +314,7 @@ class TableValue(Private):
         by_label = self._codes.get(column)
         if by_label is None:
             if column not in self.schema:
-                raise no_column(self, f"`{column}`")
+                raise no_column(self.schema, f"`{column}`")
             by_label = self._codes[column] = {label: code for code, label in enumerate(self.schema[column].labels)}
         return by_label
 
@@ -404,7 +393,7 @@ def common(numbers: Iterable[PrivateNumber]) -> tuple[TableValue, list[Expressio
         return tables[0], [each.expression for each in given]
     paths = [table.path() for table in tables]
     if any(path[0] is not paths[0][0] for path in paths):
-        raise Stop(*TWO_DATABASES)
+        raise Stop("J506")
     depth = 0
     while all(len(path) > depth and path[depth] is paths[0][depth] for path in paths):
         depth += 1
@@ -470,8 +459,12 @@ def code_of(schema: Schema, name: str, value: object) -> int:
     if code is not None:
         return code
     shown = f"`{value}`" if isinstance(value, str | int | float | Fraction) else type(value).__name__
-    why = f"it can have {first_of(schema[name].labels)}"
-    raise Stop("J507", f"`{name}` has no value {shown}", why, "use one of these")
+    raise no_value(name, schema[name], shown)
+
+
+def no_value(name: str, column: Column, shown: str) -> Stop:
+    """A refusal where a column does not have a value."""
+    return Stop("J507 value", name=name, value=shown, values=first_of(column.labels))
 
 
 @lru_cache(maxsize=1024)
@@ -479,7 +472,6 @@ def _attribute(name: str, column: ColumnOfTable) -> KnownAttribute:
     return KnownAttribute(name, column.labels)
 
 
-def no_column(table: TableValue, shown: str) -> Stop:
+def no_column(schema: Schema, shown: str) -> Stop:
     """A refusal where a table is asked for a column that it does not have."""
-    first_of = ", ".join(table.schema.names[:12])
-    return Stop("J503", f"there is no column {shown}", f"the table has {first_of}", "name one of these")
+    return Stop("J503 column", column=shown, columns=", ".join(schema.names[:12]))
