@@ -89,8 +89,9 @@ def _made_with(function: Callable[..., object], placed: tuple[object, ...], name
     kind = type(placed[0]) if placed else object
     strange = named.keys() - signature(function).parameters
     parameters = strange & {each.alias for each in getattr(kind, "__attrs_attrs__", ())}
-    given = ", ".join(f"{each}={named[each]}" for each in sorted(parameters))
-    return f'jostle.options.get("{kind.__name__}({given})")(db, epsilon=0.1)' if given else None
+    # Of any other value nothing is said: it may hold rows.
+    given = ", ".join(f"{each}={named[each]}" for each in sorted(parameters) if isinstance(named[each], int | str))
+    return f'options.get("{kind.__name__}({given})")(db, epsilon=0.1)' if given else None
 
 
 def given_as(given: object, kind: type[Any], wanted: str, *, fix: str, error: type[JostleError]) -> Any:

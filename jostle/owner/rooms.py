@@ -49,6 +49,8 @@ class Work:
     """What it has cost so far, as the promise counts it."""
     decision: Decision | None = None
     """What the office has written down of it."""
+    mistake: BaseException | None = None
+    """What went wrong since the vault was asked, and did not refuse: it is counted, and not answered."""
 
     def settle(self, office: Office, decision: Decision) -> None:
         """Give the permit back, once: write down what became of it."""
@@ -88,11 +90,26 @@ class SharePayer:
     together: Together[_Payment, JostleError | None]
 
     def pay(self, amount: Fraction, site: str) -> None:
-        """Record an amount for good, or raise BudgetError and record nothing."""
+        """Record an amount for good, or raise what the vault refuses it for; whatever else goes wrong is kept."""
         work = _work.get()
-        refusal = self.together(_Payment(self.account, amount, f"share {self.number}/{site} [{work.mark}]", work))
+        try:
+            refusal = self.together(_Payment(self.account, amount, f"share {self.number}/{site} [{work.mark}]", work))
+        except BaseException as mistake:  # noqa: BLE001 - the ledger raises it
+            work.mistake = mistake
+            return
         if refusal is not None:
             raise refusal
+
+
+class ShareLedger(Ledger):
+    """What was spent of a share: all that the vault did not refuse, whatever went wrong with it or afterwards."""
+
+    def pay(self, amount: Fraction, site: str, *, held: Fraction = Fraction(0)) -> None:
+        """Count an amount, and raise then what went wrong with it."""
+        super().pay(amount, site, held=held)
+        mistake = _work.get().mistake
+        if mistake is not None:
+            raise mistake
 
 
 @define(eq=False)
@@ -126,7 +143,7 @@ class Rooms:
         self.table = table
         self._lock = threading.RLock()
         self._accounts: dict[Path, _Accounted] = {}
-        self._ledgers: dict[int, Ledger] = {}
+        self._ledgers: dict[int, ShareLedger] = {}
         self._closed: set[int] = set()
 
     @property
@@ -183,14 +200,14 @@ class Rooms:
             amount = accounted.by_mark.pop(mark)
         return key_of(accounted.rows.under(amount, _PaidBefore(amount), Trace(kept=False)))
 
-    def _ledger(self, share: Share) -> Ledger:
+    def _ledger(self, share: Share) -> ShareLedger:
         with self._lock:
             if share.number not in self._ledgers:
                 accounted = self._accounted(share)
                 account, spent = accounted.rows.account, accounted.by_share.get(share.number, Fraction(0))
                 left = max(Fraction(0), share.epsilon - spent)
                 payer = SharePayer(account, share.number, accounted.together)
-                self._ledgers[share.number] = Ledger(left, self.table.schema.neighbours, payer=payer)
+                self._ledgers[share.number] = ShareLedger(left, self.table.schema.neighbours, payer=payer)
             return self._ledgers[share.number]
 
     def _accounted(self, share: Share) -> _Accounted:
@@ -220,18 +237,21 @@ class Rooms:
         vault = payments[0].account.vault
         if not isinstance(vault, FileVault):
             raise TypeError("a vault in memory")
-        refusals = [*vault.pay_each([(each.account, each.amount, each.site) for each in payments])]
-        open_still = []
-        for place, (payment, refusal) in enumerate(zip(payments, refusals, strict=True)):
+        refusals = vault.pay_each([(each.account, each.amount, each.site) for each in payments])
+        works = []
+        for payment, refusal in zip(payments, refusals, strict=True):
             work = payment.work
             work.price += payment.amount if refusal is None else 0
             if refusal is None and work.decision is None:
                 work.decision = "answered"
-                open_still.append(place)
-        works = [payments[place].work for place in open_still]
-        mistakes = self._office.spent_each([(work.permit, work.price, "answered") for work in works])
-        for place, mistake in zip(open_still, mistakes, strict=True):
-            refusals[place] = mistake
+                works.append(work)
+        mistakes: Sequence[JostleError | None]
+        try:
+            mistakes = self._office.spent_each([(work.permit, work.price, "answered") for work in works])
+        except JostleError as mistake:
+            mistakes = [mistake.anew() for _ in works]
+        for work, problem in zip(works, mistakes, strict=True):
+            work.mistake = problem
         return refusals
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import subprocess
 import sys
@@ -19,8 +20,9 @@ from small_tables import program
 from test_wire import message, spent
 
 import jostle
-from jostle.errors import AccessError, BudgetError, ProbeError, UnpaidWarning, WaitingError
+from jostle.errors import AccessError, BudgetError, ProbeError, UnpaidWarning, VaultError, WaitingError
 from jostle.options import get
+from jostle.owner import log as log_of
 from jostle.owner import server as server_of
 from jostle.owner.client import connect
 from jostle.owner.rooms import LINE
@@ -146,6 +148,47 @@ def test_two_sessions_of_one_share_spend_it_together(served: Served) -> None:
     second.count(1)
     with pytest.raises(BudgetError):
         first.count("1/2")
+
+
+def failing_at(failing: str, served: Served, patched: pytest.MonkeyPatch) -> None:
+    """Let something go wrong once the vault has taken a charge."""
+    whole = FileVault.pay_each
+
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def pay_each(vault: FileVault, charges: Any) -> Any:
+        refusals = whole(vault, charges)
+        if failing == "the vault":
+            raise VaultError("the disk is full")
+        if failing == "the key":
+            with served.office.state() as state:
+                (key,) = state.keys
+            served.office.revoke(key)
+        return refusals
+
+    patched.setattr(FileVault, "pay_each", pay_each)
+    if failing == "the log":
+        patched.setattr(log_of, "_put", full)
+
+
+@pytest.mark.parametrize("failing", ["the log", "the vault", "the key"])
+def test_what_the_vault_took_counts_in_its_share_whatever_goes_wrong_afterwards(
+    served: Served, failing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    db = served.connected("one", 1)
+    with monkeypatch.context() as patched:
+        failing_at(failing, served, patched)
+        with pytest.raises((VaultError, AccessError)):
+            db.count("3/5")
+    assert [line.epsilon for line in reservations(served)] == [Fraction(3, 5)]
+    token, _ = served.office.make_key("one", "analyst")  # in time, of whom the old one was revoked
+    again = connect(served.url, token=token, again=True)
+    assert again.left == Fraction(2, 5)
+    with pytest.raises(BudgetError):
+        again.count("1/2")
+    again.count("2/5")
+    assert sum(line.epsilon for line in reservations(served)) == 1
 
 
 def test_what_waits_is_answered_once_the_owner_approves_and_was_not_computed_before(tmp_path: Path) -> None:
