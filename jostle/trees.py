@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 
 from jostle.errors import OptionError, SchemaError, TreeError, described, shown
 from jostle.given import given_as, given_items
-from jostle.lang.codes import Stop
+from jostle.lang.messages import Stop
 from jostle.lang.operations import any_of, best_of
 from jostle.lang.tree_values import pruned, to_model
 from jostle.lang.values import Leaf, attribute_of

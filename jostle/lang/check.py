@@ -6,7 +6,7 @@ that need a whole tree run only if every line could be read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from attrs import field, frozen
@@ -14,13 +14,12 @@ from attrs import field, frozen
 from jostle.errors import Diagnostic, Source
 from jostle.lang import nodes
 from jostle.lang.choices import check_choices
-from jostle.lang.codes import broken_off, message
 from jostle.lang.extents import TooDeepError, deep_enough
 from jostle.lang.guard_rules import check_worlds
 from jostle.lang.lexer import MOST_MISTAKES
+from jostle.lang.messages import broken_off, message
 from jostle.lang.names import check_names
 from jostle.lang.parser import parse_text
-from jostle.lang.places import check_places
 from jostle.lang.price import Pricing
 
 if TYPE_CHECKING:
@@ -30,6 +29,53 @@ UNDEFINED = "J101"
 """A name that nothing defines."""
 
 Pass = Callable[[nodes.Module], Iterable[Diagnostic]]
+
+
+def check_places(module: nodes.Module) -> Iterator[Diagnostic]:
+    """Report imports, functions and classes inside others, `return` outside, `==` for a part."""
+    yield from _check(module.body, "program")
+    for node in nodes.walk(module):
+        if isinstance(node, nodes.Index) and _looks_like_a_part(node.index):
+            yield message("J017 equals", node.index.span)
+
+
+def _looks_like_a_part(index: nodes.ExpressionNode) -> bool:
+    if isinstance(index, nodes.BooleanOperation):
+        return any(_looks_like_a_part(operand) for operand in index.operands)
+    return isinstance(index, nodes.Comparison) and "==" in index.operators
+
+
+def _check(body: Sequence[nodes.Statement], where: str) -> Iterator[Diagnostic]:  # noqa: C901, PLR0912 - one case per kind of node
+    for statement in body:
+        match statement:
+            case nodes.FunctionDefinition():
+                if where.startswith("block") or (where == "function" and statement.marks):
+                    yield message("J016 option" if statement.marks else "J016 function", statement.name_span)
+                yield from _check(statement.body, "function")
+            case nodes.ClassDefinition():
+                if where not in {"program", "unknown"}:
+                    yield message("J016 class", statement.name_span)
+                yield from _check(statement.body, "class")
+            case nodes.If():
+                for branch in statement.branches:
+                    yield from _check(branch.body, _in_block(where))
+            case nodes.For():
+                yield from _check(statement.body, _in_block(where))
+            case nodes.Broken():
+                yield from _check(statement.body, "unknown")
+            case nodes.Import() if where not in {"program", "unknown"}:
+                yield message("J016 import", statement.span)
+            case nodes.Return() if where in {"program", "block of the program"}:
+                yield message("J016 return", statement.span)
+            case nodes.Pass():
+                pass
+            case _ if where == "class":
+                yield message("J016 statement", statement.span)
+
+
+def _in_block(where: str) -> str:
+    return "block of the program" if where in {"program", "block of the program"} else "block"
+
 
 PASSES: tuple[Pass, ...] = (check_places, check_names, check_choices)
 """These stand lines that could not be read: what is in them is left alone."""

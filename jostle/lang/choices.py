@@ -8,11 +8,10 @@ from typing import Any
 from jostle.errors import Diagnostic, Label
 from jostle.lang import nodes
 from jostle.lang.builtins import BUILTINS
-from jostle.lang.codes import message, near
 from jostle.lang.library import LibraryOption, LibraryTask, library_options, library_tasks
+from jostle.lang.messages import message, near
 from jostle.lang.names import callable_of, gives_parameters
-from jostle.lang.nodes import show_expression
-from jostle.lang.scopes import Definition, defined_in
+from jostle.lang.nodes import Definition, defined_in, show_expression
 
 OF_A_PROGRAM = "program"
 """The task of what answers to none that is known."""
@@ -30,7 +29,7 @@ def task_of(module: nodes.Module, definition: nodes.Node) -> str:
     top: dict[str, Definition] = {}
     for name, _, each in defined_in(module.body):
         top.setdefault(name, each)
-    seen, waiting = set[int](), [definition]
+    seen, waiting, known_tasks, options = set[int](), [definition], library_tasks(), library_options()
     while waiting:
         current = waiting.pop(0)
         if id(current) in seen:
@@ -38,14 +37,14 @@ def task_of(module: nodes.Module, definition: nodes.Node) -> str:
         seen.add(id(current))
         for node in nodes.walk(current):
             word = OVER if isinstance(node, nodes.Over) else node.name if isinstance(node, nodes.Attribute) else ""
-            told = next((task.name for task in library_tasks() if task.is_told_by(word)), None)
+            told = next((task.name for task in known_tasks if task.is_told_by(word)), None)
             if told is not None:
                 return told
             if not isinstance(node, nodes.Name) or node.name not in top:
                 continue
             known = top[node.name]
-            if isinstance(known, nodes.Import) and node.name in library_options():
-                return library_options()[node.name].task
+            if isinstance(known, nodes.Import) and node.name in options:
+                return options[node.name].task
             if isinstance(known, nodes.ClassDefinition):
                 waiting += [each for each in (known.method("answer"),) if each is not None]
             else:

@@ -15,12 +15,11 @@ from jostle.errors import ProgramError, Source, Span
 from jostle.lang import nodes
 from jostle.lang.asked_once import Once, once_in
 from jostle.lang.builtins import BUILTINS, EPSILON
-from jostle.lang.codes import MISTAKES, Stop, placed
 from jostle.lang.frames import Frame
-from jostle.lang.nodes import show_expression
+from jostle.lang.messages import MISTAKES, Stop, placed
+from jostle.lang.nodes import defined_in, show_expression, target_names
 from jostle.lang.operations import NUMERIC
 from jostle.lang.operators import BINARY, items, negated
-from jostle.lang.scopes import defined_in, target_names
 from jostle.lang.values import TableValue
 
 UNKNOWN = object()

@@ -18,17 +18,16 @@ import numpy as np
 from jostle.errors import JostleError, Span
 from jostle.lang import nodes
 from jostle.lang.builtins import BUILTINS, EPSILON, KEEPING, Builtin
-from jostle.lang.codes import MISTAKES, Stop, broken_off
 from jostle.lang.compiling import Compiler, Go, Scope, constant
 from jostle.lang.compiling_values import VALUES, LambdaValue
-from jostle.lang.frames import Frame, Function, bound
+from jostle.lang.frames import Frame, Function, bound, named_slot
 from jostle.lang.library import DATABASE, LibraryOption, library_options
 from jostle.lang.lowering import OfColumns, Query, fact_of, lower
+from jostle.lang.messages import MISTAKES, Stop, broken_off
 from jostle.lang.nodes import show_expression
 from jostle.lang.operations import BUYING, PLAIN, as_bought, operated
 from jostle.lang.operators import fraction, items, kind_of
 from jostle.lang.program_options import ProgramOption
-from jostle.lang.scopes import named_slot
 from jostle.lang.values import Axis, ByGroup, KnownAttribute, OneValue, PrivateNumber, TableValue, no_column, numbered
 from jostle.options.base import Option
 

@@ -11,14 +11,23 @@ from attrs import define
 from jostle.errors import Span
 from jostle.lang import nodes
 from jostle.lang.builtins import KEEPING
-from jostle.lang.codes import MISTAKES, Stop
 from jostle.lang.compiling import NOTHING, UNKNOWN, Compiler, Go, Scope, folded
 from jostle.lang.extents import MOST_ITEMS, held, small_enough
-from jostle.lang.frames import Frame, bound
+from jostle.lang.frames import Frame, bound, named_slot
+from jostle.lang.messages import MISTAKES, Stop
+from jostle.lang.nodes import defined_in, target_names
 from jostle.lang.operations import PLAIN
-from jostle.lang.operators import BINARY, COMPARE, distinct, hashable, item_of, named_alike, negated
-from jostle.lang.scopes import defined_in, named_slot, target_names
-from jostle.lang.showing import holds_private, shown
+from jostle.lang.operators import (
+    BINARY,
+    COMPARE,
+    distinct,
+    hashable,
+    holds_private,
+    item_of,
+    named_alike,
+    negated,
+    shown,
+)
 
 
 def listed(compiler: Compiler, node: nodes.List | nodes.Set | nodes.Tuple, scope: Scope) -> Go:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from attrs import define
 
-from jostle.lang.codes import Stop
+from jostle.lang.messages import Stop
 
 MOST_DEPTH = 200
 """Trees that are grown by calls in calls are as deep as those may be."""

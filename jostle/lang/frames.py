@@ -11,7 +11,7 @@ from attrs import define
 
 from jostle.errors import Source
 from jostle.lang import nodes
-from jostle.lang.codes import Stop
+from jostle.lang.messages import Stop
 
 MOST_CALLS = 150
 """Calls inside calls; deeper ones are most likely endless."""
@@ -155,3 +155,8 @@ def bound(
 
 def _misfit(name: str, parameters: Sequence[str], problem: str) -> Stop:
     return Stop("J508 call", name=name, problem=problem, head=f"{name}({', '.join(parameters)})")
+
+
+def named_slot(slot: str) -> str:
+    """The slot of the name of a column's value, beside the value."""
+    return f"{slot}, with its names"

@@ -21,12 +21,11 @@ from attrs import define, evolve, field, frozen
 
 from jostle.errors import Diagnostic, Label, Span
 from jostle.lang import nodes
-from jostle.lang.codes import Stop
 from jostle.lang.extents import Levels
 from jostle.lang.facts import NOTHING, PUBLIC, World, container, function, joined, private
 from jostle.lang.library import LibraryOption, library_options
-from jostle.lang.nodes import show_expression
-from jostle.lang.scopes import defined_in, symbols, target_names
+from jostle.lang.messages import Stop
+from jostle.lang.nodes import defined_in, show_expression, symbols, target_names
 
 Mode = Literal["plain", "metafeature", "predict"]
 """What a function is called for."""
@@ -112,6 +111,7 @@ class Checker:
         """Note what the program defines."""
         self.functions = nodes.functions_of(self.module.body)
         self.symbols = symbols(self.module)
+        known = library_options()
         for name, _, definition in defined_in(self.module.body):
             if isinstance(definition, nodes.FunctionDefinition):
                 self.globals[name] = function(f"o {name}" if definition.is_option else f"f {name}")
@@ -120,8 +120,8 @@ class Checker:
             elif isinstance(definition, nodes.Import):
                 public = definition.module == "public"
                 self.globals[name] = container([PUBLIC]) if public else function(f"o {name}")
-                if not public and name in library_options():
-                    self.library[name] = library_options()[name]
+                if not public and name in known:
+                    self.library[name] = known[name]
 
     def settle(self, go: Callable[[], None]) -> None:
         """Go through a program until nothing new is learned of what its functions give, and hold."""

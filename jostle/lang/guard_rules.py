@@ -25,9 +25,8 @@ from jostle.lang.guard import (
 )
 from jostle.lang.library import DATABASE, LibraryOption
 from jostle.lang.names import callable_of, check_call, gives_parameters
-from jostle.lang.nodes import show_expression
+from jostle.lang.nodes import defined_in, show_expression
 from jostle.lang.roots import entered, table_parameters
-from jostle.lang.scopes import defined_in
 
 
 def noised(checker: Checker, node: nodes.Noised, place: Place) -> World:

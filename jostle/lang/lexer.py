@@ -15,7 +15,7 @@ from typing import Any
 from attrs import define, evolve, field, frozen
 
 from jostle.errors import Diagnostic, Label, Source, Span
-from jostle.lang.codes import message
+from jostle.lang.messages import message
 
 
 def _words(text: str) -> tuple[str, ...]:

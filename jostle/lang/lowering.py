@@ -18,7 +18,7 @@ import numpy as np
 from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
-from jostle.lang.codes import Stop
+from jostle.lang.messages import Stop
 from jostle.lang.operators import is_number, kind_of
 from jostle.lang.values import (
     Axis,
@@ -30,7 +30,6 @@ from jostle.lang.values import (
     TableValue,
     TreeNode,
     attribute_of,
-    column_values,
     no_column,
 )
 from jostle.privacy.expressions import (
@@ -111,7 +110,7 @@ def _each_code(schema: Schema, function: OfColumns, name: str) -> list[Any]:
     column = schema[name]
     return [
         None if value is None else function.compute({name: OneValue(value, column, code)})
-        for code, value in enumerate(column_values(column))
+        for code, value in enumerate(column.meanings)
     ]
 
 
@@ -198,7 +197,7 @@ class _Combined:
         named = dict.fromkeys(name for each in conditions for name in each.columns if not _missing_axis(schema, name))
         columns = tuple(_known(schema, name) for name in named)
         text = " and ".join(each.text for each in conditions)
-        values = [list(enumerate(column_values(schema[name]))) for name in columns]
+        values = [list(enumerate(schema[name].meanings)) for name in columns]
         count = math.prod(map(len, values))
         if count > MOST_COMBINATIONS:
             raise Stop("J504 combinations", condition=text, count=f"{count:,}", most=f"{MOST_COMBINATIONS:,}")

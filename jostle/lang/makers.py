@@ -21,12 +21,12 @@ from jostle.errors import ChoiceError, JostleError
 from jostle.lang import nodes
 from jostle.lang.builtins import BUILTINS
 from jostle.lang.choices import task_of as told_task
-from jostle.lang.codes import Stop, placed
 from jostle.lang.frames import Function, Loaded, Sent
+from jostle.lang.messages import Stop, placed
+from jostle.lang.nodes import symbols
 from jostle.lang.operators import is_number, kind_of
 from jostle.lang.program_options import Measure, ProgramOption, fitted_below, labels_in, needed_by, version_of
 from jostle.lang.quick_start import quickly
-from jostle.lang.scopes import symbols
 from jostle.lang.tree_values import to_model
 from jostle.lang.values import Leaf, TreeNode
 from jostle.options.base import Option

@@ -13,8 +13,8 @@ from typing import Any
 from attrs import frozen
 
 from jostle.errors import Diagnostic, Span
-from jostle.lang.codes import message
 from jostle.lang.lexer import BRACKETS, CLAUSE_WORDS, KEYWORDS, Token
+from jostle.lang.messages import message
 
 OPERATORS = frozenset({"==", "!=", "<=", ">=", "//", "**", "%", "*", "<", ">", "|", "&", "+", "-", "/"})
 VALUES = frozenset({"NAME", "NUMBER", "PERCENT", "STRING", "True", "False", "None"})

@@ -10,9 +10,9 @@ from attrs import define, evolve, field, frozen
 from jostle.errors import Diagnostic, Label, Span
 from jostle.lang import nodes
 from jostle.lang.builtins import AGGREGATES, BUILTINS, EPSILON, Builtin
-from jostle.lang.codes import Stop, message, near
 from jostle.lang.library import LibraryOption, library_options, look_among_installed, modules
-from jostle.lang.scopes import Definition, defined_in, symbols, target_names
+from jostle.lang.messages import Stop, message, near
+from jostle.lang.nodes import Definition, defined_in, symbols, target_names
 
 Callable = nodes.FunctionDefinition | nodes.Lambda | Builtin | LibraryOption
 """What is called."""

@@ -13,12 +13,21 @@ from typing import Any
 import numpy as np
 
 from jostle.errors import JostleError
-from jostle.lang.codes import Stop
 from jostle.lang.extents import MOST_ITEMS, held
 from jostle.lang.frames import Frame
 from jostle.lang.lowering import aggregated
-from jostle.lang.operators import all_numbers, fraction, is_number, items, kind_of, number, plain_number
-from jostle.lang.showing import holds_private, shown
+from jostle.lang.messages import Stop
+from jostle.lang.operators import (
+    all_numbers,
+    fraction,
+    holds_private,
+    is_number,
+    items,
+    kind_of,
+    number,
+    plain_number,
+    shown,
+)
 from jostle.lang.tree_values import pruned
 from jostle.lang.values import (
     KnownAttribute,

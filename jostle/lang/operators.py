@@ -1,4 +1,4 @@
-"""What signs, comparisons and brackets do to the values of a running program: numbers, truths, items.
+"""What signs, comparisons and brackets do to the values of a running program, and how these are shown.
 
 Numbers are exact fractions as long as nothing but + - * / // % is done to them, then doubles.
 """
@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from jostle.lang.codes import Stop
 from jostle.lang.extents import held, small_enough
-from jostle.lang.showing import no_key, shown
+from jostle.lang.facts import is_scalar, scalar_text
+from jostle.lang.messages import Stop, near
 from jostle.lang.values import (
     Axis,
     KnownAttribute,
@@ -24,9 +24,11 @@ from jostle.lang.values import (
     TableValue,
     TreeNode,
     common,
+    first_of,
     numbered,
 )
 from jostle.privacy.amounts import exact
+from jostle.visible import visible
 
 NUMBERS = (int, float, Fraction)
 EXACT = frozenset(NUMBERS)
@@ -402,3 +404,52 @@ def _place_of(index: Any, length: int) -> int:
     if not -length <= index < length:
         raise Stop("J507 place", place=int(index), length=length)
     return int(index)
+
+
+# Values for people
+
+
+SHOWN = frozenset({int, float, Fraction, str, bool, type(None), KnownAttribute})
+"""Kinds of values that are public, and hold no others. Exactly these, which is quickly seen."""
+
+
+def holds_private(value: Any) -> bool:  # noqa: PLR0911 - one per kind
+    """Whether a value is private, or holds one."""
+    if type(value) in SHOWN:
+        return False
+    if isinstance(value, Private):
+        return True
+    if isinstance(value, list | tuple):
+        return any(map(holds_private, value))
+    if isinstance(value, Mapping):
+        return any(map(holds_private, value.values()))
+    if isinstance(value, TreeNode):
+        return holds_private(value.children)
+    if isinstance(value, Leaf):
+        return holds_private(value.pred) or holds_private(value.size) or holds_private(value.votes or {})
+    return False
+
+
+def shown(value: Any) -> str:
+    """A public or released value for people."""
+    if is_scalar(value):
+        return scalar_text(value)
+    if isinstance(value, list | tuple):
+        left, right = "[]" if isinstance(value, list) else "()"
+        return f"{left}{', '.join(map(shown_inside, value))}{right}"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{shown_inside(key)}: {shown_inside(each)}" for key, each in value.items()) + "}"
+    return str(getattr(value, "name", value))
+
+
+def shown_inside(value: Any) -> str:
+    """A value as it is shown among others: a text ends no line."""
+    return visible(shown(value))
+
+
+def no_key(key: Any, keys: Sequence[Any], what: str) -> Stop:
+    """A refusal where a dictionary does not have a key, or a query a group."""
+    called = shown(key) if isinstance(key, str | int | float | Fraction | tuple) else None
+    names = [each for each in keys if isinstance(each, str)] if isinstance(key, str) else []
+    known = first_of([shown(each) for each in keys]) if keys else None
+    return Stop(f"J507 {what}", key=called, keys=known, similar=near(str(key), names))

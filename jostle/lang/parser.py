@@ -25,8 +25,8 @@ from attrs import define, evolve, field, fields, frozen
 from jostle.errors import NOWHERE, Diagnostic, JostleError, Label, ProgramError, Source, Span
 from jostle.files.kinds import FileKind
 from jostle.lang import nodes
-from jostle.lang.codes import message
 from jostle.lang.lexer import MOST_MISTAKES, Line, Text, Token
+from jostle.lang.messages import message
 from jostle.lang.mistakes import explain_rejection
 
 ENDING = ".jst"

@@ -19,8 +19,8 @@ from attrs import evolve, frozen
 from jostle.errors import Diagnostic, Span
 from jostle.lang import nodes
 from jostle.lang.accounts import UNBOUNDED, Amount
-from jostle.lang.codes import Stop, message
 from jostle.lang.extents import TooDeepError, deep_enough
+from jostle.lang.messages import Stop, message
 from jostle.lang.pricing import Pricer, Unpriceable
 from jostle.lang.pricing_rules import RULES
 from jostle.lang.roots import Root, reached_from, roots, table_parameters

@@ -16,7 +16,6 @@ from attrs import define, evolve, field, frozen
 from jostle.errors import Diagnostic, Label, Span
 from jostle.lang import nodes
 from jostle.lang.accounts import NONE, Amount, PartedAccount
-from jostle.lang.codes import Stop, stop_of
 from jostle.lang.extents import Levels, TooDeepError, held, measured
 from jostle.lang.facts import (
     NEVER,
@@ -42,8 +41,9 @@ from jostle.lang.facts import (
     private_in,
     whole_list,
 )
-from jostle.lang.library import library_options
-from jostle.lang.scopes import defined_in, symbols, target_names
+from jostle.lang.library import Library, library
+from jostle.lang.messages import Stop, stop_of
+from jostle.lang.nodes import defined_in, symbols, target_names
 
 if TYPE_CHECKING:
     from jostle.tables.schema import Schema
@@ -95,6 +95,7 @@ class Pricer:
     steps: int = 0
     fresh: int = 0
     levels: Levels = field(factory=Levels)
+    library: Library = field(factory=library)
 
     def __attrs_post_init__(self) -> None:
         """Note what the program defines."""
@@ -105,14 +106,28 @@ class Pricer:
     def _run_top(self) -> None:
         """Note what the names at the top stand for; nothing is spent there, as there is no database."""
         for name, _, definition in defined_in(self.module.body):
-            self.globals[name] = _defined_at_top(name, definition)
+            self.globals[name] = self._defined_at_top(name, definition)
         try:
             self.run([each for each in self.module.body if not isinstance(each, DEFINITIONS)], self.globals)
         except (Unpriceable, TooDeepError, Stop):
             for name, _, definition in defined_in(self.module.body):
-                self.globals[name] = _defined_at_top(name, definition)
+                self.globals[name] = self._defined_at_top(name, definition)
         self.root = PartedAccount()
         self.steps = 0
+
+    def _defined_at_top(self, name: str, definition: nodes.Node) -> Any:
+        """The facts known of a name at the top before what stands there is run."""
+        match definition:
+            case nodes.FunctionDefinition():
+                return Callee("option" if definition.is_option else "function", name)
+            case nodes.ClassDefinition():
+                return Callee("option", name)
+            case nodes.Import() if definition.module != "public":
+                return Callee("library" if name in self.library.options else "option", name)
+            case nodes.Import():
+                return Unknown(kind="public databases")
+            case _:
+                return UNKNOWN
 
     @property
     def times(self) -> int:
@@ -277,21 +292,6 @@ class Pricer:
                 return self.value(definition.body, names)
             found = self.run(definition.body, names)
         return None if found is NEVER else found
-
-
-def _defined_at_top(name: str, definition: nodes.Node) -> Any:
-    """The facts known of a name at the top before what stands there is run."""
-    match definition:
-        case nodes.FunctionDefinition():
-            return Callee("option" if definition.is_option else "function", name)
-        case nodes.ClassDefinition():
-            return Callee("option", name)
-        case nodes.Import() if definition.module != "public":
-            return Callee("library" if name in library_options() else "option", name)
-        case nodes.Import():
-            return Unknown(kind="public databases")
-        case _:
-            return UNKNOWN
 
 
 MOST_ROUNDS = 300

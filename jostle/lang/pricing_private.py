@@ -14,7 +14,6 @@ from attrs import evolve
 
 from jostle.errors import Span
 from jostle.lang import nodes
-from jostle.lang.codes import Stop, near
 from jostle.lang.facts import (
     RELEASED,
     UNKNOWN,
@@ -33,6 +32,7 @@ from jostle.lang.facts import (
     is_number,
     private_in,
 )
+from jostle.lang.messages import Stop, near
 from jostle.lang.pricing import Pricer, item_called, items
 from jostle.lang.pricing_public import check_computed, check_fact, check_index, computed_of, plain
 

@@ -15,16 +15,16 @@ from typing import Any
 from jostle.errors import OptionError
 from jostle.lang import nodes
 from jostle.lang.builtins import BUILTINS, EPSILON
-from jostle.lang.codes import Stop, near
 from jostle.lang.facts import Callee, Names, Rows, is_number, is_plain
-from jostle.lang.library import DATABASE, imported, library_options
+from jostle.lang.frames import named_slot
+from jostle.lang.library import DATABASE, imported
 from jostle.lang.lowering import CELL, OfColumns, Query, lower
-from jostle.lang.nodes import show_expression
+from jostle.lang.messages import Stop, near
+from jostle.lang.nodes import show_expression, target_names
+from jostle.lang.operators import shown
 from jostle.lang.pricing import Pricer
 from jostle.lang.pricing_schema import NotKnownError, attempt, check_column, known_as, real
-from jostle.lang.scopes import named_slot, target_names
-from jostle.lang.showing import shown
-from jostle.lang.values import OneValue, PrivateNumber, TableValue, code_called, column_values, no_value
+from jostle.lang.values import OneValue, PrivateNumber, TableValue, no_value
 from jostle.options.base import ELSEWHERE, Option
 from jostle.tables.columns import Numeric
 from jostle.tables.schema import Schema
@@ -171,7 +171,7 @@ class _Asked:
         for other in others:
             value = self._known(other)
             is_name = isinstance(value, str) or is_number(value)
-            if not is_name or code_called(column, value) is not None:
+            if not is_name or column.code_called(value) is not None:
                 continue
             is_text = isinstance(value, str)
             number = value if isinstance(column, Numeric) and is_text and _is_written_number(value) else None
@@ -183,7 +183,7 @@ class _Asked:
         name = self._column(node)
         if name is None:
             return
-        texts = [each for each in column_values(self.schema[name]) if isinstance(each, str)]
+        texts = [each for each in self.schema[name].meanings if isinstance(each, str)]
         value = self._known(other)
         if value is None or isinstance(value, str) is bool(texts):
             return
@@ -221,7 +221,7 @@ def check_suited(pricer: Pricer, node: nodes.Call, callee: Callee, given: list[A
     table = given[0] if given else named.get(DATABASE)
     if not isinstance(table, Rows) or table.table is None:
         return
-    refused = _refusal(callee, table.table.schema)
+    refused = _refusal(pricer, callee, table.table.schema)
     if refused is not None:
         from jostle.lang.pricing_schema import attempt  # noqa: PLC0415 - without a schema, no library of numbers is loaded
 
@@ -232,14 +232,14 @@ def _refuse(refused: OptionError) -> None:
     raise refused
 
 
-def _refusal(callee: Any, schema: Schema) -> OptionError | None:
+def _refusal(pricer: Pricer, callee: Any, schema: Schema) -> OptionError | None:
     """The refusal of what is called, if nothing that it may be runs on such a table."""
     if not isinstance(callee, Callee):
         return None
     if callee.several:  # a choice takes one that runs, where it was learned on such tables
-        refusals = [_refusal(each, schema) for each in callee.several]
+        refusals = [_refusal(pricer, each, schema) for each in callee.several]
         return None if None in refusals else refusals[0]
-    option = _made(callee)
+    option = _made(pricer, callee)
     if option is None:
         return None
     try:
@@ -249,9 +249,9 @@ def _refusal(callee: Any, schema: Schema) -> OptionError | None:
     return None if reason is None else OptionError(f"{option.name} does not run here: {reason}", fix=ELSEWHERE)
 
 
-def _made(callee: Callee) -> Option | None:
+def _made(pricer: Pricer, callee: Callee) -> Option | None:
     """The Option of the library that is called; None where that, or what it is given as parameters, is not known."""
-    known = library_options().get(callee.name) if callee.kind in {"library", "configured"} else None
+    known = pricer.library.options.get(callee.name) if callee.kind in {"library", "configured"} else None
     if known is None or not all(map(is_plain, callee.names.values())):
         return None
     option: Option = imported("options", callee.name)

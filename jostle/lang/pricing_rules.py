@@ -13,7 +13,6 @@ from jostle.errors import Span
 from jostle.lang import nodes
 from jostle.lang.accounts import Amount
 from jostle.lang.builtins import AGGREGATES, ALL, BUILTINS, EPSILON
-from jostle.lang.codes import Stop
 from jostle.lang.facts import (
     NEVER,
     UNKNOWN,
@@ -36,8 +35,10 @@ from jostle.lang.facts import (
     whole,
     whole_list,
 )
-from jostle.lang.library import DATABASE, library_options
-from jostle.lang.nodes import show_expression
+from jostle.lang.frames import named_slot
+from jostle.lang.library import DATABASE
+from jostle.lang.messages import Stop
+from jostle.lang.nodes import defined_in, show_expression
 from jostle.lang.pricing import Pricer, PricingRules, Unpriceable, distinct, items, keyed
 from jostle.lang.pricing_private import (
     GROUPS,
@@ -50,7 +51,6 @@ from jostle.lang.pricing_private import (
     unary,
 )
 from jostle.lang.pricing_public import check_amount, check_compared, check_items, compared
-from jostle.lang.scopes import defined_in, named_slot
 
 if TYPE_CHECKING:
     from jostle.tables.schema import Schema
@@ -61,7 +61,7 @@ OPTIONS = frozenset({"option", "library", "configured", "maker"})
 
 def check_asked(pricer: Pricer, node: nodes.Call, callee: Callee, given: Sequence[Any], named: Names) -> None:
     """Report parameters that an Option cannot have, and what stands in the place of a database or of queries."""
-    known = library_options().get(callee.name) if callee.kind in {"library", "configured"} else None
+    known = pricer.library.options.get(callee.name) if callee.kind in {"library", "configured"} else None
     if callee.kind == "library" and known is not None and known.is_given_parameters(len(given), named):
         for each in node.keywords:
             if each.name in known.parameters and is_plain(named[each.name]):
@@ -212,7 +212,7 @@ def called(pricer: Pricer, span: Span, callee: Any, given: list[Any], named: Nam
     if callee.kind == "lambda" and callee.node is not None:
         return pricer.called_with(callee.node, given, named, span, callee.names)
     if callee.kind in OPTIONS:
-        if callee.kind == "library" and library_options()[callee.name].is_given_parameters(len(given), named):
+        if callee.kind == "library" and pricer.library.options[callee.name].is_given_parameters(len(given), named):
             return Callee("configured", callee.name, names=named)
         amount = named.get(EPSILON, ALL)
         check_amount(pricer, span, amount)

@@ -14,14 +14,13 @@ from attrs import frozen
 
 from jostle.errors import JostleError, Span
 from jostle.lang import nodes
-from jostle.lang.codes import Stop, near
 from jostle.lang.facts import UNKNOWN, Bought, Column, Each, Grouped, Rows, Unknown, is_number, whole
 from jostle.lang.lowering import fact_of_table
+from jostle.lang.messages import Stop, near
 from jostle.lang.operations import PLAIN, asked_of
-from jostle.lang.operators import BINARY, named_alike, negated
+from jostle.lang.operators import BINARY, named_alike, negated, no_key
 from jostle.lang.operators import item_of as item_at
 from jostle.lang.pricing import Pricer
-from jostle.lang.showing import no_key
 from jostle.lang.values import (
     KnownAttribute,
     OneValue,

@@ -18,19 +18,19 @@ from jostle.errors import JostleError, ProgramError, Source, TableError, describ
 from jostle.given import given_items, given_path
 from jostle.lang import nodes
 from jostle.lang.check import check
-from jostle.lang.codes import BROKEN_OFF, Stop, broken_off, placed
 from jostle.lang.compiling import Compiler, Scope
 from jostle.lang.compiling_asked import KINDS, apply
 from jostle.lang.extents import deep_enough
 from jostle.lang.frames import Frame, Function
 from jostle.lang.guard_rules import check_entry
 from jostle.lang.library import imported
+from jostle.lang.messages import BROKEN_OFF, Stop, broken_off, placed
+from jostle.lang.nodes import defined_in, symbols
 from jostle.lang.parser import read_source
 from jostle.lang.price import Pricing
 from jostle.lang.program_options import ProgramOption
 from jostle.lang.references import check_files, listed
 from jostle.lang.roots import used_elsewhere
-from jostle.lang.scopes import defined_in, symbols
 from jostle.lang.values import TableValue
 from jostle.options.base import Option, changes
 from jostle.privacy.amounts import show_amount

@@ -26,7 +26,7 @@ from jostle.choice.makers.training import SHARES
 from jostle.corpora.databases import PublicDatabase, few_jobs
 from jostle.errors import ChoiceError
 from jostle.given import given_as
-from jostle.lang.codes import Stop
+from jostle.lang.messages import Stop
 from jostle.lang.operators import kind_of
 from jostle.options.base import Option
 

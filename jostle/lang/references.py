@@ -22,8 +22,8 @@ from attrs import evolve
 from jostle.errors import Diagnostic, JostleError, Source, Span, shown
 from jostle.lang import nodes
 from jostle.lang.check import Checked, check
-from jostle.lang.codes import Stop, message
-from jostle.lang.scopes import defined_in, target_names
+from jostle.lang.messages import Stop, message
+from jostle.lang.nodes import defined_in, target_names
 
 if TYPE_CHECKING:
     from jostle.corpora.named import NamedFiles, PublicFiles

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from attrs import evolve
 
-from jostle.lang.codes import Stop
+from jostle.lang.messages import Stop
 from jostle.lang.values import Leaf, TreeNode
 from jostle.options.growing import expected_errors
 from jostle.options.models.kinds import TreeModel

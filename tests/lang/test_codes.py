@@ -11,7 +11,8 @@ import pytest
 
 from jostle.errors import JostleError, Source
 from jostle.lang.check import check
-from jostle.lang.codes import FAMILIES, PARTS, codes, explain, messages
+from jostle.lang.codes import FAMILIES, codes, explain
+from jostle.lang.messages import PARTS, messages
 
 PACKAGE = Path(__file__).parents[2] / "jostle"
 
