@@ -15,7 +15,7 @@ from jostle.errors import Diagnostic, Source
 from jostle.lang import nodes
 from jostle.lang.choices import check_choices
 from jostle.lang.extents import TooDeepError, deep_enough
-from jostle.lang.guard_rules import check_worlds
+from jostle.lang.guard_rules import checked_worlds
 from jostle.lang.lexer import MOST_MISTAKES
 from jostle.lang.messages import broken_off, message
 from jostle.lang.names import check_names
@@ -104,7 +104,10 @@ def check(source: Source, schema: Schema | None = None) -> Checked:
     """A program's tree and all mistakes that can be found without data; with a schema, those on such a table."""
     parsed = parse_text(source)
     pricing = Pricing(parsed.module)
-    whole: tuple[Pass, ...] = (check_worlds, lambda _: pricing.check())  # these need every line
+    whole: tuple[Pass, ...] = (
+        lambda module: checked_worlds(module).found.values(),
+        lambda _: pricing.check(),
+    )  # these need every line
     passes = () if parsed.deep else PASSES if parsed.diagnostics else (*PASSES, *whole)
     found = {*parsed.diagnostics, *_found(passes, parsed.module)}
     unknown = {each.span for each in found if each.code == UNDEFINED}

@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
-from operator import itemgetter
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from jostle.errors import JostleError, Span
+from jostle.errors import JostleError
 from jostle.lang import nodes
 from jostle.lang.builtins import BUILTINS, EPSILON, KEEPING, Builtin
 from jostle.lang.compiling import Compiler, Go, Scope, constant
@@ -121,24 +119,7 @@ def part(compiler: Compiler, node: nodes.Part, scope: Scope) -> Go:
             raise compiler.placed(mistake, span) from None
         return found
 
-    slots = [scope.slot(each) for each in (node.table, node.conditions[0].attribute, node.conditions[0].value)]
-    if len(node.conditions) > 1 or None in slots:
-        return run
-    fetched = itemgetter(*slots)
-
-    def of_variables(frame: Frame) -> Any:
-        try:
-            found, column, wanted = fetched(frame.names)
-        except KeyError:
-            return run(frame)  # which of them has no value, this says
-        try:
-            if type(found) is TableValue and type(column) is KnownAttribute:
-                return found.narrowed(column.name, wanted, remembered=remembered)
-            return found.narrowed(_name_of(found, column), wanted, remembered=remembered)
-        except MISTAKES as mistake:
-            raise compiler.placed(mistake, span) from None
-
-    return of_variables
+    return run
 
 
 def _name_of(table: Any, column: Any) -> str:
@@ -320,9 +301,6 @@ def over(compiler: Compiler, node: nodes.Over, scope: Scope) -> Go:
     return compiler.guarded(run, node.span)
 
 
-NONE_NAMED: Mapping[str, Any] = MappingProxyType({})
-
-
 def call(compiler: Compiler, node: nodes.Call, scope: Scope) -> Go:
     """A step that calls a function."""
     function, span = node.function, node.span
@@ -333,25 +311,16 @@ def call(compiler: Compiler, node: nodes.Call, scope: Scope) -> Go:
     given = [compiler.expression(argument, scope) for argument in node.arguments]
     site = scope.site(node, show_expression(function))
     value = compiler.expression(function, scope)
-    if named:
 
-        def run(frame: Frame) -> Any:
+    def run(frame: Frame) -> Any:
+        try:
             found = value(frame)
             listed = [each(frame) for each in given]
             return apply(frame, site, found, listed, {name: each(frame) for name, each in named.items()})
-
-        return compiler.guarded(run, span)
-
-    def run_plainly(frame: Frame) -> Any:
-        try:
-            found = value(frame)
-            if type(found) is Function:
-                return found.called(frame, [each(frame) for each in given], NONE_NAMED)
-            return apply(frame, site, found, [each(frame) for each in given], {})
         except MISTAKES as mistake:
             raise compiler.placed(mistake, span) from None
 
-    return run_plainly
+    return run
 
 
 def apply(frame: Frame, site: str, function: Any, given: list[Any], named: Mapping[str, Any]) -> Any:
@@ -393,70 +362,14 @@ def _builtin(compiler: Compiler, node: nodes.Call, builtin: Builtin, scope: Scop
             lambda frame: operated(frame, site, name, [], {each: part(frame) for each, part in filled}), span
         )
     if name in BUYING:
-        return _bought(compiler, BUYING[name], scope.site(node, name), parts, span)
-    variables = [slot for argument in node.arguments if (slot := scope.slot(argument)) is not None]
-    if len(variables) == len(parts) > 1 and name not in KEEPING:
-        return _of_variables(compiler, PLAIN[name], variables, parts, span)
-    return _of_values(compiler, PLAIN[name], parts, span)
-
-
-def _bought(compiler: Compiler, operation: Callable[..., Any], site: str, parts: Sequence[Go], span: Span) -> Go:
-    """A step that calls a function that has to know who calls it, and where from."""
-    if len(parts) == 2:
-        first, second = parts
-
-        def of_two(frame: Frame) -> Any:
-            try:
-                return operation(frame, site, first(frame), second(frame))
-            except MISTAKES as mistake:
-                raise compiler.placed(mistake, span) from None
-
-        return of_two
+        buy, site = BUYING[name], scope.site(node, name)
+        return compiler.guarded(lambda frame: buy(frame, site, *[part(frame) for part in parts]), span)
+    operation, only = PLAIN[name], parts[0]
+    alone = len(parts) == 1
 
     def run(frame: Frame) -> Any:
         try:
-            return operation(frame, site, *[part(frame) for part in parts])
-        except MISTAKES as mistake:
-            raise compiler.placed(mistake, span) from None
-
-    return run
-
-
-def _of_values(compiler: Compiler, operation: Callable[..., Any], parts: Sequence[Go], span: Span) -> Go:
-    """A step that calls a function of values alone."""
-    if len(parts) == 1:
-        only = parts[0]
-
-        def of_one(frame: Frame) -> Any:
-            try:
-                return operation(only(frame))
-            except MISTAKES as mistake:
-                raise compiler.placed(mistake, span) from None
-
-        return of_one
-
-    def run(frame: Frame) -> Any:
-        try:
-            return operation(*[part(frame) for part in parts])
-        except MISTAKES as mistake:
-            raise compiler.placed(mistake, span) from None
-
-    return run
-
-
-def _of_variables(
-    compiler: Compiler, operation: Callable[..., Any], variables: Sequence[str], parts: Sequence[Go], span: Span
-) -> Go:
-    """A step that calls a function of several variables, whose values are fetched together."""
-    fetched = itemgetter(*variables)
-
-    def run(frame: Frame) -> Any:
-        try:
-            given = fetched(frame.names)
-        except KeyError:
-            given = tuple([part(frame) for part in parts])  # which of them has no value, this says
-        try:
-            return operation(*given)
+            return operation(only(frame)) if alone else operation(*[part(frame) for part in parts])
         except MISTAKES as mistake:
             raise compiler.placed(mistake, span) from None
 

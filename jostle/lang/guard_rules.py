@@ -338,14 +338,6 @@ def choose(checker: Checker, node: nodes.Choose, place: Place) -> World:
     return joined(checker.value(each, place) for each in nodes.items_of(node.among))
 
 
-def _public(checker: Checker, node: nodes.ExpressionNode, place: Place) -> World:  # noqa: ARG001 - as all of these
-    return PUBLIC
-
-
-def _text(checker: Checker, node: nodes.String, place: Place) -> World:  # noqa: ARG001 - as all of these
-    return text()
-
-
 def _formatted(checker: Checker, node: nodes.Formatted, place: Place) -> World:
     for part in node.parts:
         world = checker.value(part, place)
@@ -465,10 +457,10 @@ def _lambda(checker: Checker, node: nodes.Lambda | nodes.FunctionDefinition, pla
 RULES = GuardRules(
     {
         nodes.Name: _name,
-        nodes.Number: _public,
-        nodes.Percent: _public,
-        nodes.Constant: _public,
-        nodes.String: _text,
+        nodes.Number: lambda *_: PUBLIC,
+        nodes.Percent: lambda *_: PUBLIC,
+        nodes.Constant: lambda *_: PUBLIC,
+        nodes.String: lambda *_: text(),
         nodes.Formatted: _formatted,
         nodes.Tuple: _listed,
         nodes.List: _listed,
@@ -499,15 +491,19 @@ RULES = GuardRules(
 )
 
 
-def check_worlds(module: nodes.Module) -> Iterator[Diagnostic]:
-    """Report private values that could be seen without noise."""
-    yield from checked_worlds(module).found.values()
-
-
 def checked_worlds(module: nodes.Module) -> Checker:
     """The checker that went through everything in a program that may run."""
     checker = Checker(module, RULES)
-    checker.settle(lambda: _check_program(checker))
+
+    def go() -> None:
+        checker.check_top()
+        for root in entered(module):
+            checker.check_root(root.definition, root.tables, root.mode)
+        for each in checker.functions.values():
+            if each.name not in checker.reached:
+                checker.check_root(each, table_parameters(module, each), "plain", may_return=True)
+
+    checker.settle(go)
     return checker
 
 
@@ -523,13 +519,3 @@ def check_entry(module: nodes.Module, entry: str, tables: Sequence[int] = (0,)) 
 
     checker.settle(go)
     return tuple(sorted(checker.found.values(), key=lambda each: each.span))
-
-
-def _check_program(checker: Checker) -> None:
-    """Go through everything that may run."""
-    checker.check_top()
-    for root in entered(checker.module):
-        checker.check_root(root.definition, root.tables, root.mode)
-    for statement in checker.functions.values():
-        if statement.name not in checker.reached:
-            checker.check_root(statement, table_parameters(checker.module, statement), "plain", may_return=True)

@@ -231,40 +231,37 @@ class Name(ExpressionNode):
 
 
 @frozen
-class Number(ExpressionNode):
-    """A number, exactly as its digits say: `5`, `0.1`, `1e-6`."""
+class Written(ExpressionNode):
+    """A number that is spelled out, exactly as its digits say."""
 
-    SHOWN = "{digits}"
     value: Fraction = field(validator=_decimal)
-    """What the digits say."""
+    """What the digits say: 5 in `5%`."""
     spelled: str = field(default="", eq=False, repr=False)
     """How it was written."""
 
     @property
     def digits(self) -> str:
-        """How it is written."""
+        """How it is written, without a sign after it."""
         return self.spelled or _digits(self.value)
 
 
 @frozen
-class Percent(ExpressionNode):
+class Number(Written):
+    """A number: `5`, `0.1`, `1e-6`."""
+
+    SHOWN = "{digits}"
+
+
+@frozen
+class Percent(Written):
     """A share: `5%`."""
 
     SHOWN = "{digits}%"
-    value: Fraction = field(validator=_decimal)
-    """What stands before the sign: 5 in `5%`."""
-    spelled: str = field(default="", eq=False, repr=False)
-    """How it was written."""
 
     @property
     def share(self) -> Fraction:
         """The share it stands for: 1/20 for `5%`."""
         return self.value / 100
-
-    @property
-    def digits(self) -> str:
-        """How it is written, without the sign."""
-        return self.spelled or _digits(self.value)
 
 
 @frozen

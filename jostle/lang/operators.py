@@ -137,23 +137,9 @@ def _doubles(value: Any) -> Any:
 
 
 def _divided(a: Any, b: Any) -> Any:
-    if not b:
-        raise Stop("J502 division")
     if type(a) is float or type(b) is float:
         return float(a) / float(b)
     return Fraction(a, b) if type(a) is int and type(b) is int else a / b
-
-
-def _whole(a: Any, b: Any) -> Any:
-    if b == 0:
-        raise Stop("J502 division")
-    return a // b
-
-
-def _rest(a: Any, b: Any) -> Any:
-    if b == 0:
-        raise Stop("J502 division")
-    return a % b
 
 
 def _power(a: Any, b: Any) -> Any:
@@ -161,11 +147,7 @@ def _power(a: Any, b: Any) -> Any:
         a, b = float(a), float(b)
         if a < 0 and not b.is_integer():
             raise Stop("J502 power")
-        if a == 0 and b < 0:
-            raise Stop("J502 division")
         return a**b
-    if a == 0 and b < 0:
-        raise Stop("J502 division")
     size = max(abs(Fraction(a).numerator), Fraction(a).denominator).bit_length() * abs(b)
     if size > MOST_BITS:
         return float(a) ** b
@@ -235,8 +217,8 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "-": _of_numbers("-", operator.sub, _without),
     "*": _of_numbers("*", operator.mul),
     "/": _of_numbers("/", _divided),
-    "//": _of_numbers("//", _whole),
-    "%": _of_numbers("%", _rest),
+    "//": _of_numbers("//", operator.floordiv),
+    "%": _of_numbers("%", operator.mod),
     "**": _of_numbers("**", _power),
     "|": _union,
     "&": _intersection,

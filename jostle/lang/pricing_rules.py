@@ -407,18 +407,6 @@ def _formatted(pricer: Pricer, node: nodes.Formatted, names: Names) -> Any:
     return "".join(map(scalar_text, values)) if all(map(is_scalar, values)) else Unknown(kind="a public text")
 
 
-def _listed(pricer: Pricer, node: nodes.Tuple | nodes.List, names: Names) -> Any:
-    return [pricer.value(item, names) for item in node.items]
-
-
-def _set(pricer: Pricer, node: nodes.Set, names: Names) -> Any:
-    return distinct([pricer.value(item, names) for item in node.items])
-
-
-def _entries(pricer: Pricer, node: nodes.Dict, names: Names) -> Any:
-    return keyed([(pricer.value(entry.key, names), pricer.value(entry.value, names)) for entry in node.entries])
-
-
 def _not(pricer: Pricer, node: nodes.Not, names: Names) -> Any:
     found = truth_of(pricer.value(node.operand, names))
     return not found if isinstance(found, bool) else UNKNOWN
@@ -513,10 +501,12 @@ RULES = PricingRules(
         nodes.String: lambda _, node, __: node.value,
         nodes.Constant: lambda _, node, __: node.value,
         nodes.Formatted: _formatted,
-        nodes.Tuple: _listed,
-        nodes.List: _listed,
-        nodes.Set: _set,
-        nodes.Dict: _entries,
+        nodes.Tuple: lambda pricer, node, names: [pricer.value(item, names) for item in node.items],
+        nodes.List: lambda pricer, node, names: [pricer.value(item, names) for item in node.items],
+        nodes.Set: lambda pricer, node, names: distinct([pricer.value(item, names) for item in node.items]),
+        nodes.Dict: lambda pricer, node, names: keyed(
+            [(pricer.value(each.key, names), pricer.value(each.value, names)) for each in node.entries]
+        ),
         nodes.ListComprehension: comprehension,
         nodes.SetComprehension: comprehension,
         nodes.DictComprehension: comprehension,

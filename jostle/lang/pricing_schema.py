@@ -96,10 +96,8 @@ def attempt(pricer: Pricer, span: Span, work: Callable[..., Any], *given: Any) -
         return work(*given)
     except NotKnownError:
         return None
-    except (Stop, JostleError) as mistake:
+    except (Stop, JostleError, ArithmeticError) as mistake:
         pricer.report(mistake, span)
-    except ArithmeticError:
-        pass
     return None
 
 

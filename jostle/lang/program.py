@@ -6,7 +6,7 @@ Only what is in this folder touches a probe on a program's behalf. A program is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
@@ -308,16 +308,13 @@ class Program:
         )
 
 
-@contextmanager
-def choices_of(probes: Sequence[Probe]) -> Iterator[None]:
+def choices_of(probes: Sequence[Probe]) -> AbstractContextManager[None]:
     """Let labelled choices be noted in the trace of the first database, as those of an Option are in its own."""
     if not probes:
-        yield
-        return
+        return nullcontext()
     from jostle.sites import choices_noted  # noqa: PLC0415 - programs without databases choose nothing
 
-    with choices_noted(probes[0]):
-        yield
+    return choices_noted(probes[0])
 
 
 def load(

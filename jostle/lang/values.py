@@ -243,10 +243,7 @@ class TableValue(Private):
         A part that is not remembered is asked for once, by an expression that says so, of a table that is not asked
         again either.
         """
-        codes = self._codes.get(column) or self.codes(column)
-        code = codes.get(value) if type(value) is str else None
-        if code is None:
-            code = code_of(self.schema, column, value)
+        code = self.coded(column, value)
         if remembered or self.remembers:
             return self.part(column, code)
         return TableValue(parent=self, column=column, code=code)

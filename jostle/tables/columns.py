@@ -296,10 +296,15 @@ class Coded(ABC):
         return found
 
     def code_called(self, name: object) -> int | None:
-        """The code of a value, however it is called: by its label, or what it means; None if that is no value."""
+        """The code of a value, by its label, what it means, or a number in it; None if it is called otherwise."""
         if isinstance(name, bool) or not isinstance(name, str | int | float | Fraction):
             return None
-        return self._names.get(name)
+        code = self._names.get(name)
+        return self._code_within(name) if code is None and not isinstance(name, str) else code
+
+    def _code_within(self, number: float | Fraction) -> int | None:
+        """The code of the bin that a number is in."""
+        return None
 
     @property
     def levels(self) -> tuple[tuple[int, ...], ...]:
@@ -504,14 +509,10 @@ class Numeric(Coded):
     def _numbers(self) -> tuple[int | Fraction | None, ...]:
         return self.meanings
 
-    def code_called(self, name: object) -> int | None:
-        """The code of a bin, by its label, what it means, or any number in it; None if that is no value."""
-        code = super().code_called(name)
-        if code is None and isinstance(name, int | float | Fraction) and not isinstance(name, bool):
-            cuts = self.cut_points
-            if cuts[0] <= name <= cuts[-1]:
-                return min(sum(cut <= name for cut in cuts) - 1, self.bins - 1)
-        return code
+    def _code_within(self, number: float | Fraction) -> int | None:
+        cuts = self.cut_points
+        within = cuts[0] <= number <= cuts[-1]
+        return min(sum(cut <= number for cut in cuts) - 1, self.bins - 1) if within else None
 
     @property
     def bin_count(self) -> int:

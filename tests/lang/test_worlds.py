@@ -199,7 +199,7 @@ def test_messages_while_running_hold_no_private_number() -> None:
 
 @pytest.mark.parametrize("leaf", ["n", "2", "len(db)"])
 def test_lists_that_are_in_others_again_and_again_are_compared_once(leaf: str) -> None:
-    """Two lists of five levels, of 25 items each, that are made on two ways: gone through item by item, it would not end."""
+    """Lists of five levels, of 25 items each, are made on two ways: gone through item by item, it would not end."""
     ways = [
         [f"        {name} = [{', '.join([item] * 25)}]" for name, item in zip("abcde", [first, *"abcd"], strict=True)]
         for first in ("n", leaf)
