@@ -73,7 +73,7 @@ def postgres() -> Iterator[str]:
 def fresh_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let each test open its tables as if nobody had opened them before: equal tables share one budget in a process."""
     monkeypatch.setattr(opening, "_registry", opening.Registry())
-    monkeypatch.setattr(origins, "_private", origins.PrivateOrigins())
+    monkeypatch.setattr(origins, "_private", [])
 
 
 @pytest.fixture(autouse=True)

@@ -23,7 +23,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 from scipy import stats
 
-from jostle.privacy.noise import coin, discrete_laplace, geometric_digits, sign
+from jostle.privacy.noise import Noise, coin, geometric_digits, sign
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks" / "noise.md"
 REQUIRED_RATIO = 25
@@ -91,7 +91,7 @@ def jostle_seconds(scale: str, size: int) -> float:
     for made in (geometric_digits, sign, coin):
         made.cache_clear()  # making tables is part of every repeat
     start = time.perf_counter()
-    drawn = discrete_laplace(scale, size)
+    drawn = Noise().discrete_laplace(scale, size)
     took = time.perf_counter() - start
     if len(drawn) != size:
         raise AssertionError(scale)
@@ -100,10 +100,10 @@ def jostle_seconds(scale: str, size: int) -> float:
 
 def jostle_one(scale: str) -> float:
     """Return how long Jostle takes for one sample at a scale it has met before."""
-    discrete_laplace(scale, 1)
+    Noise().discrete_laplace(scale, 1)
     start = time.perf_counter()
     for _ in range(CALLS):
-        discrete_laplace(scale, 1)
+        Noise().discrete_laplace(scale, 1)
     return (time.perf_counter() - start) / CALLS
 
 
@@ -228,7 +228,7 @@ def main() -> int:
     repeats = {scale: options.repeats if scale == HEADLINE else min(3, options.repeats) for scale in SCALES}
     measured = [compare(scale, options.size, repeats[scale]) for scale in SCALES]
     timings = [timing for timing, _ in measured]
-    fits = [(scale, *fit(discrete_laplace(scale, FIT_SIZE), float(Fraction(scale)))) for scale in FITTED]
+    fits = [(scale, *fit(Noise().discrete_laplace(scale, FIT_SIZE), float(Fraction(scale)))) for scale in FITTED]
     text = page(timings, fits, options.size, measured[0][1])
     options.page.parent.mkdir(parents=True, exist_ok=True)
     options.page.write_text(text)

@@ -30,8 +30,8 @@ import jostle
 from jostle import Categorical, Dates, Identifier, Numeric, Schema, SparseFeatures, Table
 from jostle.errors import JostleError
 from jostle.privacy import expressions
+from jostle.privacy.mechanisms import AddNoiseTo
 from jostle.privacy.noise import Noise, SeededBits
-from jostle.privacy.release import AddNoiseTo
 from jostle.sites import Always, choose_each
 from jostle.sklearn import PrivateClassifier, PrivateFeatureSelector, PrivateFolds
 from jostle.tables.kernels import Counts, Marks, SparseCounts, Sums

@@ -31,9 +31,9 @@ from jostle.audit.subjects import (
     mass,
 )
 from jostle.privacy.descent import Descent
+from jostle.privacy.mechanisms import AddNoiseTo
 from jostle.privacy.nodes import Expression
 from jostle.privacy.reals import Exponential, Tail
-from jostle.privacy.release import AddNoiseTo
 from jostle.tables.columns import Categorical
 from jostle.tables.engines import MemorySource
 from jostle.tables.schema import Schema

@@ -32,9 +32,9 @@ from jostle.lang.values import (
     numbered,
     places_of,
 )
+from jostle.privacy.mechanisms import AddNoiseTo
 from jostle.privacy.nodes import Expression
 from jostle.privacy.picks import PickLargest
-from jostle.privacy.release import AddNoiseTo
 from jostle.tables.schema import Schema
 
 Private = PrivateNumber | SplitScoreOf

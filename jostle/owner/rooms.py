@@ -166,7 +166,7 @@ class Rooms:
         left = ledger.left
         if left is None:
             raise TypeError("a share has a bound")
-        return key_of(accounted.rows.under(left, ledger, Trace(kept=False)))
+        return key_of(accounted.rows.under(left, ledger.pay, Trace(kept=False)))
 
     def close(self, share: Share) -> None:
         """Answer nothing more under a share: something went wrong among the rows, which may say something of them."""
@@ -198,7 +198,7 @@ class Rooms:
         accounted = self._accounted(share)
         with self._lock:
             amount = accounted.by_mark.pop(mark)
-        return key_of(accounted.rows.under(amount, _PaidBefore(amount), Trace(kept=False)))
+        return key_of(accounted.rows.under(amount, _PaidBefore(amount).pay, Trace(kept=False)))
 
     def _ledger(self, share: Share) -> ShareLedger:
         with self._lock:
@@ -206,7 +206,7 @@ class Rooms:
                 accounted = self._accounted(share)
                 account, spent = accounted.rows.account, accounted.by_share.get(share.number, Fraction(0))
                 left = max(Fraction(0), share.epsilon - spent)
-                payer = SharePayer(account, share.number, accounted.together)
+                payer = SharePayer(account, share.number, accounted.together).pay
                 self._ledgers[share.number] = ShareLedger(left, self.table.schema.neighbours, payer=payer)
             return self._ledgers[share.number]
 

@@ -37,8 +37,7 @@ from jostle.privacy.evidence import Look
 from jostle.privacy.fields import fraction
 from jostle.privacy.ledger import Charge
 from jostle.privacy.measured import Measured
-from jostle.privacy.mechanisms import SparseAnswer
-from jostle.privacy.release import NoisyNumbers
+from jostle.privacy.mechanisms import NoisyNumbers, SparseAnswer
 from jostle.privacy.room import QUESTIONS
 from jostle.tables.closed import Closed, Places
 from jostle.tables.fields import wholes

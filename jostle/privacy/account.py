@@ -21,8 +21,6 @@ from jostle.errors import BudgetError, VaultError, shown
 from jostle.privacy.amounts import left_of, recorded, show_amount, too_long
 from jostle.tables.schema import Neighbours, Schema
 
-__all__ = ["Account", "TableFacts", "about", "checked_reason", "no_promise"]
-
 MOST_REASON = 1000
 """Characters of the longest reason that is kept."""
 
@@ -63,7 +61,7 @@ def about(rows_each: tuple[int, ...] | None) -> str:
         return "about rows"
     if not rows_each:
         return "about persons"
-    numbers, rows = " or ".join(f"{each:,}" for each in rows_each), "row" if rows_each == (1,) else "rows"
+    numbers, rows = " or ".join(f"{most:,}" for most in rows_each), "row" if rows_each == (1,) else "rows"
     return f"about persons (at most {numbers} {rows} each{', by table' * (len(rows_each) > 1)})"
 
 

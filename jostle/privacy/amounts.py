@@ -13,19 +13,6 @@ from numbers import Rational, Real
 
 from jostle.errors import AmountError, BudgetError
 
-__all__ = [
-    "INSIDE_BITS",
-    "RECORDED_BITS",
-    "Amount",
-    "epsilon_amount",
-    "exact",
-    "left_of",
-    "recordable",
-    "recorded",
-    "show_amount",
-    "too_long",
-]
-
 Amount = Fraction | Decimal | int | float | str
 """What a person may write for a number: 1, 0.1, "1/3", Fraction(1, 3), Decimal("0.1"), and numpy's numbers."""
 

@@ -28,9 +28,7 @@ import threading
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 from attrs import define, evolve, field, frozen
-from numpy.typing import NDArray
 
 from jostle.errors import BudgetError, ProbeError
 from jostle.privacy.amounts import show_amount
@@ -39,6 +37,7 @@ from jostle.privacy.evidence import Measurement
 from jostle.privacy.ledger import Charge
 from jostle.privacy.mechanisms import AddNoise
 from jostle.privacy.noise import Noise
+from jostle.tables.fields import Integers
 from jostle.tables.schema import Schema
 
 MOST_CELLS = 2**20
@@ -74,8 +73,8 @@ class Chain:
 
     mechanism: AddNoise
     schema: Schema
-    tally: NDArray[np.int64]
-    released: NDArray[np.int64]
+    tally: Integers
+    released: Integers
     levels: tuple[Fraction, ...]
     line: Charge
     """Its line in the ledger that pays for it."""
@@ -126,7 +125,7 @@ class Chain:
 
     def next(self, epsilon: Fraction, line: Charge, noise: Noise) -> Chain:
         """The chain with one more release."""
-        before, after = (self.mechanism.scale(self.schema, each) for each in (self.levels[-1], epsilon))
+        before, after = (self.mechanism.scale(self.schema, level) for level in (self.levels[-1], epsilon))
         released = self.tally + noise.less_laplace(self.released - self.tally, before, after)
         told = self.mechanism.measured(released, self.schema, epsilon)
         return evolve(self, released=released, levels=(*self.levels, epsilon), line=line, told=told)

@@ -13,7 +13,6 @@ from functools import lru_cache
 
 import numpy as np
 from attrs import field, frozen
-from numpy.typing import NDArray
 
 from jostle.errors import ProbeError, TableError
 from jostle.privacy.events import Laplace
@@ -21,7 +20,7 @@ from jostle.privacy.fields import public_number
 from jostle.privacy.mechanisms import Mechanism
 from jostle.privacy.noise import Noise
 from jostle.tables.engines import Partial
-from jostle.tables.fields import ANY_WHOLE, OneOf, Sides, Within, int64_arrays, names, whole, wholes, word
+from jostle.tables.fields import ANY_WHOLE, Integers, OneOf, Sides, Within, int64_arrays, names, whole, wholes, word
 from jostle.tables.kernels import MOST_RECORDS, Kernel
 from jostle.tables.schema import Schema
 from jostle.tables.slopes import (
@@ -35,8 +34,6 @@ from jostle.tables.slopes import (
     huber_line,
     logistic_line,
 )
-
-Integers = NDArray[np.int64]
 
 LOSSES = {"huber": huber_line, "logistic": logistic_line}
 MOST_STEPS = 1000
@@ -157,10 +154,10 @@ class Descent(Mechanism):
     def _grown(self, more: Fraction, rounding: int) -> int:
         """What comes of adding so much in each step, in multiples of 2**-BITS, and of shrinking what there was."""
         keeps = 1 - self.length * self.penalty
-        each = math.ceil(more * 2**BITS) + rounding
+        added = math.ceil(more * 2**BITS) + rounding
         total = 0
         for _ in range(self.steps):
-            total = -(-total * keeps.numerator // keeps.denominator) + each
+            total = -(-total * keeps.numerator // keeps.denominator) + added
         return total
 
     def divisor(self, count: int) -> Fraction:
@@ -189,11 +186,11 @@ class Descent(Mechanism):
         weights = np.zeros((self.features, len(self.classes)), dtype=np.int64)
         keeps = 1 - self.length * self.penalty
         for _ in range(self.steps):
-            found = tally(self._slopes(weights))
-            if not isinstance(found, np.ndarray):
+            slopes = tally(self._slopes(weights))
+            if not isinstance(slopes, np.ndarray):
                 raise TableError("slopes come as an array")
-            adds = self.length * 2**self.bits / (self.divisor(int(found[-1])) * STEEPEST * UNIT)
-            sums = self._sums(found[:-1].reshape(len(self.classes), -1))
+            adds = self.length * 2**self.bits / (self.divisor(int(slopes[-1])) * STEEPEST * UNIT)
+            sums = self._sums(slopes[:-1].reshape(len(self.classes), -1))
             weights = _stepped(weights, sums, keeps, adds)
         return weights
 
@@ -203,11 +200,9 @@ class Descent(Mechanism):
 
     def _slopes(self, weights: Integers) -> Slopes:
         """The question of a step: what the codes and marks stand for, at some weights."""
-        points, place = [], 1
-        for own in self.numbers:
-            points.append(own @ weights[place : place + own.shape[1]])
-            place += own.shape[1]
-        start, marked = weights[0] * self.constant, weights[place:]
+        _, *of_columns, marked = np.split(weights, np.cumsum([1, *(own.shape[1] for own in self.numbers)]))
+        points = [own @ of_column for own, of_column in zip(self.numbers, of_columns, strict=True)]
+        start = weights[0] * self.constant
         shift = self.bits + UNIT_BITS - KNOT_BITS
         line, first = line_of(self.loss, shift)
         marks = self.marks, marked, self.mark, self.few
@@ -215,14 +210,13 @@ class Descent(Mechanism):
 
     def _sums(self, slopes: Integers) -> list[int]:
         """The sums over rows of s y x: features by classes, in 1/(STEEPEST * UNIT)."""
-        low, high = slopes & ((1 << LIMB) - 1), slopes >> LIMB
-        found, place = [_joined(low[:, :1] * self.constant, high[:, :1] * self.constant)], 1
-        for own in self.numbers:
-            end = place + len(own)
-            found.append(_joined(low[:, place:end] @ own, high[:, place:end] @ own))
-            place = end
-        found.append(_joined(low[:, place:] * UNIT, high[:, place:] * UNIT))
-        return [number for each in found for line in zip(*each, strict=True) for number in line]
+        ends = np.cumsum([1, *map(len, self.numbers)])
+        halves = (np.split(half, ends, axis=1) for half in (slopes & ((1 << LIMB) - 1), slopes >> LIMB))
+        *of_numbers, (low, high) = zip(*halves, strict=True)
+        numbers = (np.array([[self.constant]]), *self.numbers)
+        sums = [_joined(low @ own, high @ own) for (low, high), own in zip(of_numbers, numbers, strict=True)]
+        sums.append(_joined(low * UNIT, high * UNIT))
+        return [number for lines in sums for line in zip(*lines, strict=True) for number in line]
 
 
 def _joined(low: Integers, high: Integers) -> list[list[int]]:
@@ -237,11 +231,11 @@ def _stepped(weights: Integers, sums: list[int], keeps: Fraction, adds: Fraction
     """The nearest whole numbers to keeps * weights + adds * sums."""
     of_weights, of_sums = keeps.numerator * adds.denominator, adds.numerator * keeps.denominator
     whole = keeps.denominator * adds.denominator
-    found = [
-        (2 * (of_weights * weight + of_sums * each) + whole) // (2 * whole)
-        for weight, each in zip(weights.ravel().tolist(), sums, strict=True)
+    stepped = [
+        (2 * (of_weights * weight + of_sums * added) + whole) // (2 * whole)
+        for weight, added in zip(weights.ravel().tolist(), sums, strict=True)
     ]
-    return np.array(found, dtype=np.int64).reshape(weights.shape)
+    return np.array(stepped, dtype=np.int64).reshape(weights.shape)
 
 
 def _root(number: int) -> int:

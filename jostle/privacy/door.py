@@ -30,8 +30,6 @@ from jostle.privacy.room import QUESTIONS, Room, kept_back
 from jostle.tables.closed import Closed, Places
 from jostle.tables.schema import Schema
 
-__all__ = ["Facts", "Key", "Room", "admit"]
-
 Answer = tuple[Any, BaseException | None]
 """An answer, or the error that the asker is to raise where no rows are in sight."""
 

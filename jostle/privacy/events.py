@@ -156,17 +156,17 @@ def price(event: Event, neighbours: Neighbours) -> Fraction:
     if isinstance(event, Refined) and kind is Refined:
         return event.levels[-1]
     if isinstance(event, InTurn | Reserved) and kind in {InTurn, Reserved}:
-        return sum((price(each, neighbours) for each in event.events), Fraction(0))
+        return sum((price(inner, neighbours) for inner in event.events), Fraction(0))
     if isinstance(event, Repeated) and kind is Repeated:
         return event.times * price(event.event, neighbours)
     if isinstance(event, Selected) and kind is Selected:
         return (2 + event.eta) * price(event.candidate, neighbours)
     if isinstance(event, Disjoint) and kind is Disjoint:
-        return dearest((price(each, neighbours) for each in event.events), neighbours)
+        return dearest((price(part, neighbours) for part in event.events), neighbours)
     raise EventError(
         f"{kind.__name__} is not an event with a known price",
         why=EVENTS.why,
-        fix=f"one of {', '.join(known.__name__ for known in EVENTS)}",
+        fix=f"one of {', '.join(member.__name__ for member in EVENTS)}",
     )
 
 
@@ -177,7 +177,7 @@ def least(event: Event) -> Fraction | None:
     Fraction(1, 50)
     """
     if isinstance(event, InTurn | Disjoint | Reserved):
-        return min((each for each in map(least, event.events) if each is not None), default=None)
+        return min((amount for amount in map(least, event.events) if amount is not None), default=None)
     if isinstance(event, Repeated):
         return least(event.event) if event.times else None
     if isinstance(event, Selected):
@@ -199,9 +199,9 @@ def dearest(prices: Iterable[Fraction], neighbours: Neighbours) -> Fraction:
 def times(event: Event, factor: int) -> Event:
     """The event with all its amounts multiplied: what one that was priced for a row is for so many of them."""
     if isinstance(event, Reserved):
-        return Reserved(tuple(times(each, factor) for each in event.events), event.at_most * factor)
+        return Reserved(tuple(times(inner, factor) for inner in event.events), event.at_most * factor)
     if isinstance(event, InTurn | Disjoint):
-        return evolve(event, events=tuple(times(each, factor) for each in event.events))
+        return evolve(event, events=tuple(times(inner, factor) for inner in event.events))
     if isinstance(event, Repeated):
         return evolve(event, event=times(event.event, factor))
     if isinstance(event, Selected):

@@ -22,7 +22,7 @@ from operator import mul
 from typing import Any
 
 import numpy as np
-from attrs import field, frozen
+from attrs import Factory, field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import ProbeError
@@ -38,12 +38,10 @@ from jostle.privacy.tails import (
     reach,
 )
 from jostle.tables.closed import Closed
+from jostle.tables.fields import Floats, Integers, int64s
 from jostle.tables.kernels import Counts
 from jostle.tables.regions import Regions
 from jostle.tables.schema import Schema, may_be_blank
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 PARTITIONS = Closed(
     "kernel of which it can be told what is known",
@@ -89,18 +87,12 @@ class Measurement:
     """Of one group, or one partition of a grid."""
     sizes: tuple[int, ...]
     """How many codes each of its columns has."""
-    counts: Integers
+    counts: Integers = field(converter=int64s)
+    """A copy: whoever asked holds the answer, and may change it."""
     variance: float
     among: frozenset[str]
     """Columns that may be blank: only rows with a value in all of them were counted."""
-    total: int = field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        """Take a copy: whoever asked holds the answer, and may change it."""
-        copy = np.array(self.counts, dtype=np.int64)
-        copy.setflags(write=False)
-        object.__setattr__(self, "counts", copy)
-        object.__setattr__(self, "total", int(copy.sum()))
+    total: int = field(init=False, default=Factory(lambda measurement: int(measurement.counts.sum()), takes_self=True))
 
     def of_rows(self) -> Look:
         """What this tells of the number of all rows that were counted."""
@@ -140,7 +132,7 @@ def measured(
     kernel: Counts | Regions, numbers: Sequence[Integers], scales: Sequence[Fraction], schema: Schema
 ) -> tuple[Measurement, ...]:
     """Measurements that noisy numbers are, group by group or level by level, with the scale of the noise on each."""
-    found = []
+    measurements = []
     for part, values, scale in zip(_one_by_one(kernel), numbers, scales, strict=True):
         columns, variance = columns_of(part), noise_variance(scale)
         sizes = tuple(schema[name].size for name in columns)
@@ -148,10 +140,10 @@ def measured(
             continue
         among = may_be_blank(schema, columns)
         if math.prod(sizes) > MOST_COMPARED:
-            found.append(Measurement(Counts.of(), (), values.sum(keepdims=True), len(values) * variance, among))
+            measurements.append(Measurement(Counts.of(), (), values.sum(keepdims=True), len(values) * variance, among))
         else:
-            found.append(Measurement(part, sizes, values, variance, among))
-    return tuple(found)
+            measurements.append(Measurement(part, sizes, values, variance, among))
+    return tuple(measurements)
 
 
 def look_at(measurements: Sequence[Measurement], kernel: Counts | Regions, schema: Schema) -> tuple[Look | None, ...]:
@@ -163,14 +155,14 @@ def look_at(measurements: Sequence[Measurement], kernel: Counts | Regions, schem
     if not measurements:
         return (None,) * len(kernel.groups if isinstance(kernel, Counts) else kernel.starts)
     parts = _one_by_one(kernel)
-    found: list[list[Look]] = [[] for _ in parts]
+    looks_at: list[list[Look]] = [[] for _ in parts]
     for measurement in measurements:
-        for place in reversed(range(len(parts))):
-            told = measurement.at(parts[place], schema)
+        for index in reversed(range(len(parts))):
+            told = measurement.at(parts[index], schema)
             if told is not None:
-                found[place].append(told)
+                looks_at[index].append(told)
                 break
-    return tuple(together(looks) if looks else None for looks in found)
+    return tuple(together(looks) if looks else None for looks in looks_at)
 
 
 def known_rows(measurements: Iterable[Measurement], label: str | None) -> int | None:
@@ -180,11 +172,11 @@ def known_rows(measurements: Iterable[Measurement], label: str | None) -> int | 
     out for what is blank in another column tells nothing of it.
     """
     given = list(measurements)
-    found = [each.of_rows() for each in given if each.among == {label}]
-    found = found or [each.of_rows() for each in given if not each.among]
-    if not found:
+    totals = [measurement.of_rows() for measurement in given if measurement.among == {label}]
+    totals = totals or [measurement.of_rows() for measurement in given if not measurement.among]
+    if not totals:
         return None
-    look = together(found)
+    look = together(totals)
     rows, deviation = float(look.counts[0]), math.sqrt(look.variance[0])
     return round(rows) if rows >= max(1.0, SURE * deviation) else None
 
@@ -196,7 +188,7 @@ def together(looks: Sequence[Look]) -> Look:
         return first
     weights = [1 / look.variance for look in looks]
     precision: Floats = np.sum(weights, axis=0)
-    counts: Floats = np.sum([weight * each.counts for weight, each in zip(weights, looks, strict=True)], axis=0)
+    counts: Floats = np.sum([weight * look.counts for weight, look in zip(weights, looks, strict=True)], axis=0)
     return Look(counts / precision, 1 / precision)
 
 
@@ -240,6 +232,8 @@ FEW = 0.05
 class Evidence(ABC):
     """Released numbers that say something of one statistic."""
 
+    noise: Fraction
+    """Scale of the noise on each number."""
     cost: Fraction
 
     @property
@@ -272,7 +266,6 @@ class CountEvidence(Evidence):
 
     noisy: int
     noise: Fraction
-    """Scale of the noise."""
     cost: Fraction
     among: int = 1
     """Of so many counts, it was looked for as one of the largest: all of them are to be covered."""
@@ -294,8 +287,8 @@ class CountEvidence(Evidence):
 
     def population(self, miss: float) -> Ends:
         low, high = self.own(miss / 2)
-        each = miss / 4 / self.among
-        return count_from(low, each, upward=False), count_from(high, each, upward=True)
+        one_end = miss / 4 / self.among
+        return count_from(low, one_end, upward=False), count_from(high, one_end, upward=True)
 
 
 @frozen
@@ -341,7 +334,6 @@ class MeanEvidence(Evidence):
     from_high: int
     from_low: int
     noise: Fraction
-    """Scale of the noise on each."""
     most: int
     """What a row adds to both together."""
     low: Fraction
@@ -369,10 +361,10 @@ class MeanEvidence(Evidence):
         ((low, high),) = self._places(miss * FOR_NOISE)
         far = 0.0 if self.known else combined_reach([1, 1], float(self.noise), 2 * miss * FOR_ROWS)
         rows = max(0.0, (self.from_low + self.from_high - far) / self.most)
-        each = miss * (1 - FOR_NOISE - FOR_ROWS) / 2
+        one_end = miss * (1 - FOR_NOISE - FOR_ROWS) / 2
         return (
-            self._number(mean_from(low, rows, each, upward=False)),
-            self._number(mean_from(high, rows, each, upward=True)),
+            self._number(mean_from(low, rows, one_end, upward=False)),
+            self._number(mean_from(high, rows, one_end, upward=True)),
         )
 
     @property
@@ -380,18 +372,18 @@ class MeanEvidence(Evidence):
         total = self.from_low + self.from_high
         return min(1.0, max(0.0, self.from_low / total)) if total > 0 else 0.5
 
-    def _number(self, place: float) -> float:
-        return float(self.low) + place * float(self.high - self.low)
+    def _number(self, share: float) -> float:
+        return float(self.low) + share * float(self.high - self.low)
 
     def _places(self, *misses: float) -> list[Ends]:
         scale = float(self.noise)
 
-        def chance(place: Floats) -> Floats:
-            apart = np.abs((1 - place) * self.from_low - place * self.from_high) - 0.5
+        def chance(share: Floats) -> Floats:
+            apart = np.abs((1 - share) * self.from_low - share * self.from_high) - 0.5
             if self.known:
                 return np.exp(-apart / scale)
             # P(|aX + bY| > t) for independent Laplace noise X, Y of scale 1, a >= b >= 0.
-            wide, narrow = np.maximum(place, 1 - place), np.minimum(place, 1 - place)
+            wide, narrow = np.maximum(share, 1 - share), np.minimum(share, 1 - share)
             alike, t = wide - narrow < 1e-6 * wide, np.maximum(apart / scale, 0)
             square = np.where(alike, 1.0, wide * wide - narrow * narrow)
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -415,7 +407,6 @@ class WindowEvidence(Evidence):
     cells: tuple[int, int, int, int]
     """Distances from the window's greatest number and from its least; numbers below, and above."""
     noise: Fraction
-    """Scale of the noise on each."""
     most: int
     """What a row adds to all together."""
     window: tuple[Fraction, Fraction]
@@ -453,8 +444,8 @@ class WindowEvidence(Evidence):
         low, high = ((end - least) / (most - least) for end in self.own(miss * FOR_NOISE))
         far = combined_reach([1] * 4, float(self.noise), 2 * miss * FOR_ROWS)
         rows = max(0.0, (sum(self.cells) - far) / self.most)
-        each = miss * (1 - FOR_NOISE - FOR_ROWS) / 2
-        ends = mean_from(low, rows, each, upward=False), mean_from(high, rows, each, upward=True)
+        one_end = miss * (1 - FOR_NOISE - FOR_ROWS) / 2
+        ends = mean_from(low, rows, one_end, upward=False), mean_from(high, rows, one_end, upward=True)
         return least + ends[0] * (most - least), least + ends[1] * (most - least)
 
     def _mean(self, places: Sequence[float], miss: float, *, upward: bool) -> float:
@@ -463,7 +454,7 @@ class WindowEvidence(Evidence):
         end = float(self.bounds[1 if upward else 0])
 
         def beyond(distance: float) -> bool:
-            apart = [place - (here + way * distance) for place in places]
+            apart = [end_of - (here + way * distance) for end_of in places]
             far = combined_reach(apart, float(self.noise), miss) + 0.5 * sum(map(abs, apart))
             return bool(-way * sum(map(mul, apart, self.cells)) > far)
 
@@ -476,6 +467,8 @@ class SquareEvidence(Evidence):
 
     width: Fraction
     """From the least number to the greatest."""
+    rounding: float
+    """How far, of the width, a number may be from what stands for it in what is released."""
 
     @abstractmethod
     def _deviations(self, miss: float) -> Ends:
@@ -494,11 +487,11 @@ class SquareEvidence(Evidence):
         With m the population's mean, it is that of (u - m)**2, of which the rows have the mean V + (mean - m)**2. That
         lies between V and V + d**2, with d how far the sample's mean can be from m, and is a mean of bounded numbers.
         """
-        each = miss * (1 - FOR_NOISE - FOR_ROWS) / 4
-        square = min(1.0, math.log(1 / each) / (2 * max(rows, 1e-9)))
+        one_end = miss * (1 - FOR_NOISE - FOR_ROWS) / 4
+        square = min(1.0, math.log(1 / one_end) / (2 * max(rows, 1e-9)))
         return (
-            self._square(math.sqrt(mean_from(low * low, rows, each, upward=False))),
-            self._square(math.sqrt(min(0.25, mean_from(min(1.0, high * high + square), rows, each, upward=True)))),
+            self._square(math.sqrt(mean_from(low * low, rows, one_end, upward=False))),
+            self._square(math.sqrt(min(0.25, mean_from(min(1.0, high * high + square), rows, one_end, upward=True)))),
         )
 
 
@@ -511,13 +504,10 @@ class VarianceEvidence(SquareEvidence):
 
     cells: tuple[int, int, int]
     noise: Fraction
-    """Scale of the noise on each."""
     most: int
     """What a row adds to all."""
     width: Fraction
-    """From the least number to the greatest."""
     rounding: float
-    """How far, of the width, a number may be from what stands for it in the products."""
     cost: Fraction
 
     @property
@@ -546,13 +536,10 @@ class SpreadEvidence(SquareEvidence):
     noisy: int
     rows: int
     noise: Fraction
-    """Scale of the noise."""
     most: int
     """What the widest distance is scaled to."""
     width: Fraction
-    """From the least number to the greatest."""
     rounding: float
-    """How far, of the width, a number may be from what stands for it."""
     cost: Fraction
 
     @property
@@ -615,7 +602,6 @@ class QuantileEvidence(Evidence):
     ends: tuple[tuple[Fraction, Fraction], ...]
     """Least and greatest number of each interval."""
     noise: Fraction
-    """Scale of the noise on each count."""
     cost: Fraction
 
     @property
@@ -629,31 +615,31 @@ class QuantileEvidence(Evidence):
     def population(self, miss: float) -> Ends:
         far = combined_reach([1] * len(self.counts), float(self.noise), 2 * miss * FOR_ROWS)
         rows = max(0.0, sum(self.counts) - far)
-        each = miss * (1 - FOR_NOISE - FOR_ROWS) / 2
+        one_end = miss * (1 - FOR_NOISE - FOR_ROWS) / 2
         share = float(self.share)
-        low, high = (rank_apart(share, rows, each, upward=upward) for upward in (False, True))
+        low, high = (rank_apart(share, rows, one_end, upward=upward) for upward in (False, True))
         return self._ends(low, high, miss * FOR_NOISE)
 
     def _ends(self, low_share: float, high_share: float, miss: float) -> Ends:
         low, high = self.ends[0][0], self.ends[-1][1]
-        for place in range(1, len(self.counts)):
-            if not self._beyond(-self._surplus(place, low_share), place, low_share, miss):
+        for index in range(1, len(self.counts)):
+            if not self._beyond(-self._surplus(index, low_share), index, low_share, miss):
                 break
-            low = self.ends[place][0]
-        for place in range(len(self.counts) - 1, 0, -1):
-            if not self._beyond(self._surplus(place, high_share), place, high_share, miss):
+            low = self.ends[index][0]
+        for index in range(len(self.counts) - 1, 0, -1):
+            if not self._beyond(self._surplus(index, high_share), index, high_share, miss):
                 break
-            high = self.ends[place - 1][1]
+            high = self.ends[index - 1][1]
         return float(min(low, self.picked)), float(max(high, self.picked))
 
-    def _beyond(self, surplus: float, place: int, share: float, miss: float) -> bool:
+    def _beyond(self, surplus: float, before: int, share: float, miss: float) -> bool:
         """Whether numbers are more than noise makes up; how far it goes is worked out where that is not plain."""
-        weights = [1 - share] * place + [share] * (len(self.counts) - place)
+        weights = [1 - share] * before + [share] * (len(self.counts) - before)
         scale = float(self.noise)
         return surplus > 0 and (
             surplus > scale * most_reach(weights, miss) or surplus > combined_reach(weights, scale, miss)
         )
 
-    def _surplus(self, place: int, share: float) -> float:
+    def _surplus(self, before: int, share: float) -> float:
         """How many more numbers lie before a place than the share of all."""
-        return sum(self.counts[:place]) - share * sum(self.counts)
+        return sum(self.counts[:before]) - share * sum(self.counts)

@@ -25,7 +25,7 @@ from fractions import Fraction
 from typing import Literal, NoReturn, get_args
 
 import numpy as np
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from jostle.errors import ExpressionError, shown
 from jostle.given import given_items
@@ -87,7 +87,7 @@ class Mean(OfSeveral):
 
     def value(self, *parts: Numbers) -> Numbers:
         total = joined(part.summed() for part in parts).summed()
-        return Numbers(total.array, total.denominator * sum(each.array.size for each in parts))
+        return Numbers(total.array, total.denominator * sum(part.array.size for part in parts))
 
 
 @frozen
@@ -110,8 +110,8 @@ class Extreme(OfSeveral):
         return known((), denominator, bounds, max(x.mass for x in parts), rule, *parts)
 
     def value(self, *parts: Numbers) -> Numbers:
-        found = joined(part.largest() if self.how == "max" else part.smallest() for part in parts)
-        return found.largest() if self.how == "max" else found.smallest()
+        ends = joined(part.largest() if self.how == "max" else part.smallest() for part in parts)
+        return ends.largest() if self.how == "max" else ends.smallest()
 
 
 @frozen
@@ -139,10 +139,10 @@ class Along(OfOne):
         shape = x.shape[: self.axis] + x.shape[self.axis + 1 :]
 
         def summed(v: Change) -> Change:
-            return evolve(v, low=max(side * v.low, -v.down), high=min(side * v.high, v.up))
+            return v._replace(low=max(side * v.low, -v.down), high=min(side * v.high, v.up))
 
         def best(v: Change) -> Change:
-            return evolve(v, total_low=-v.down, total_high=v.up)
+            return v._replace(total_low=-v.down, total_high=v.up)
 
         if self.how == "sum":
             return known(shape, x.denominator, (side * x.least, side * x.most), x.mass, summed, x)
@@ -179,12 +179,12 @@ class CellSums(OfOne):
                 f"{x.cells} cells are put into {count} sums by {len(self.sums)} places",
                 why="each cell is in one sum, or in none, and there are no more sums than cells",
             )
-        most = max(Counter(each for each in self.sums if each >= 0).values(), default=0)
+        most = max(Counter(index for index in self.sums if index >= 0).values(), default=0)
         bounds = (min(ZERO, most * x.least), max(ZERO, most * x.most))
 
         def rule(v: Change) -> Change:
             low, high = max(most * min(v.low, ZERO), -v.down), min(most * max(v.high, ZERO), v.up)
-            return evolve(v, low=low, high=high, total_low=-v.down, total_high=v.up)
+            return v._replace(low=low, high=high, total_low=-v.down, total_high=v.up)
 
         return known(self.shape, x.denominator, bounds, x.mass, rule, x)
 
@@ -483,13 +483,13 @@ def sensitivity(expression: Expression, schema: Schema) -> Fraction:
     return sensitivity_of(known_of(expression, schema), schema)
 
 
-def sensitivity_of(known: Known, schema: Schema) -> Fraction:
+def sensitivity_of(facts: Known, schema: Schema) -> Fraction:
     """The sensitivity of what this is known of."""
-    return known.enter.moved if schema.neighbours == "add_remove" else max(known.enter.moved, known.swap.moved)
+    return facts.enter.moved if schema.neighbours == "add_remove" else max(facts.enter.moved, facts.swap.moved)
 
 
-def evaluate(expression: Expression, found: Mapping[Tally, Numbers]) -> Numbers:
+def evaluate(expression: Expression, tallied: Mapping[Tally, Numbers]) -> Numbers:
     """The numbers of an expression, given those of its tallies."""
     if isinstance(expression, Tally):
-        return found[expression]
-    return expression.value(*(evaluate(part, found) for part in expression.parts))
+        return tallied[expression]
+    return expression.value(*(evaluate(part, tallied) for part in expression.parts))

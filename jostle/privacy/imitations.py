@@ -11,7 +11,6 @@ from fractions import Fraction
 
 import numpy as np
 from attrs import field, frozen
-from numpy.typing import NDArray
 
 from jostle.errors import PrivateDataError, ProbeError
 from jostle.privacy.events import Allotment, Event
@@ -19,10 +18,9 @@ from jostle.privacy.fields import TYPES
 from jostle.privacy.noise import Noise
 from jostle.privacy.picks import MOST_PLACES, MOST_THRESHOLD, FeatureTest
 from jostle.tables.closed import Closed
-from jostle.tables.fields import Within, whole
+from jostle.tables.fields import Integers, Within, whole
 from jostle.tables.schema import Schema
 
-Integers = NDArray[np.int64]
 STEPS = 1024
 """The threshold gets noise in steps of so many a unit, so that it is as good as continuous."""
 

@@ -21,7 +21,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from typing import Protocol
+from functools import partial
 
 from attrs import frozen
 
@@ -30,16 +30,9 @@ from jostle.privacy.amounts import INSIDE_BITS, RECORDED_BITS, left_of, recordab
 from jostle.privacy.events import Allotment, Event, Reserved, dearest, disjoint, in_turn, price, times
 from jostle.tables.schema import Neighbours
 
-__all__ = ["Charge", "Ledger", "Payer"]
-
 NOTHING = Fraction(0)
-
-
-class Payer(Protocol):
-    """Whoever a ledger passes its charges on to: a ledger above it, or a vault."""
-
-    def pay(self, amount: Fraction, site: str) -> None:
-        """Record the amount for good, or raise BudgetError and record nothing."""
+Pay = Callable[[Fraction, str], object]
+"""Records an amount of a site for good, in a ledger above or a vault, or raises BudgetError and records nothing."""
 
 
 @frozen
@@ -55,23 +48,6 @@ class Charge:
         return self if unit == 1 else Charge(self.site, times(self.event, unit), self.epsilon * unit)
 
 
-@frozen
-class PayerOfPersons:
-    """Pays an account, which counts what is said of persons, for a ledger, which counts what is said of a row.
-
-    What tells tables that differ in one row apart by no more than exp(epsilon) tells those that differ in so many by no
-    more than exp(rows * epsilon).
-    """
-
-    account: Payer
-    rows: int
-    """The most of a person that are held."""
-
-    def pay(self, amount: Fraction, site: str) -> None:
-        """Record what an amount is for a person."""
-        self.account.pay(amount * self.rows, site)
-
-
 class Ledger:
     """What one stretch of work may spend and has spent. Safe to use from many threads."""
 
@@ -80,7 +56,7 @@ class Ledger:
         promise: Fraction | None,
         neighbours: Neighbours,
         *,
-        payer: Payer | None = None,
+        payer: Pay | None = None,
         turn: threading.RLock | None = None,
         raised: Callable[[], Fraction] | None = None,
         grows: bool = True,
@@ -88,6 +64,7 @@ class Ledger:
         opening: Callable[[], object] | None = None,
         unit: int = 1,
         lines: int | None = None,
+        reservation: _Reservation | None = None,
     ) -> None:
         self._opened = promise
         self._raised = raised
@@ -97,7 +74,9 @@ class Ledger:
         self.promise = promise
         """The bound fixed before the run, or raised since by the data's owner; None for an odometer."""
         self.neighbours: Neighbours = neighbours
-        self._payer = payer
+        self._pay_above = payer
+        self._reservation = reservation
+        """What is held for it, where it spends what is reserved."""
         # One for a whole tree of ledgers: a charge to a part and to all above it is a single step.
         self._turn = turn or threading.RLock()
         self._most_bits = most_bits
@@ -173,15 +152,15 @@ class Ledger:
         cost = recordable(price(event, self.neighbours), f"what {line.site} asks for", self._most_bits)
         kept = Charge(line.site, event, cost)
         with self._turn:
-            place = next((-at for at, each in enumerate(reversed(self._items), 1) if each is line), None)
-            if place is None:
+            index = next((-at for at, item in enumerate(reversed(self._items), 1) if item is line), None)
+            if index is None:
                 raise BudgetError(
                     f"{site} carries on what was bought from another budget, or long ago",
                     why="what the two cost together would stand in no one account",
                     fix="carry it on where it began",
                 )
             self.pay(kept.epsilon - line.epsilon, site)
-            self._items[place] = kept
+            self._items[index] = kept
         return kept
 
     def pay(self, amount: Fraction, site: str, *, held: Fraction = Fraction(0)) -> None:
@@ -190,9 +169,9 @@ class Ledger:
             after = self._check(amount, site, held)
             if self._opening is not None:
                 self.open()
-            if self._payer is not None:
+            if self._pay_above is not None:
                 # What is rounded up here is paid there: no account above has less.
-                self._payer.pay(after - self.spent, site)
+                self._pay_above(after - self.spent, site)
             self.spent = after
 
     def allot(self, epsilon: Fraction, site: str) -> Ledger:
@@ -233,19 +212,32 @@ class Ledger:
     def settle(self) -> Ledger:
         """End a reservation: what of it was not spent is nobody's any more; return the ledger that it was held in."""
         with self._turn:
-            held = self._payer
-            if not isinstance(held, _Reservation) or not held.open:
+            held = self._reservation
+            if held is None or held not in held.above._reserved:  # noqa: SLF001 - one tree
                 raise BudgetError(
                     "nothing is reserved here", why="a reservation is settled once", fix="db.reserve(epsilon)"
                 )
             self._settled = True
             self.promise = self.spent  # before it is let go: whoever is interrupted here spends no more
-            held.close()
+            held.above._reserved.remove(held)  # noqa: SLF001 - as above
         return held.above
+
+    def below(self, promise: Fraction | None, payer: Pay, most_bits: int, held: _Reservation | None = None) -> Ledger:
+        """A ledger of the same tree, whose charges are paid here."""
+        return Ledger(
+            promise,
+            self.neighbours,
+            payer=payer,
+            turn=self._turn,
+            most_bits=most_bits,
+            unit=self.unit,
+            lines=self._lines,
+            reservation=held,
+        )
 
     def split(self, count: int) -> tuple[Ledger, ...]:
         """Ledgers for *count* parts that share no row; together they cost the dearest one (or two)."""
-        group = _Group(self, count, self._turn)
+        group = _Group(self, count, self._most_bits)
         with self._turn:
             self._items.append(group)
         return group.parts
@@ -295,30 +287,19 @@ class _Group:
     Amounts only grow, so the dearest parts are always among those that were dearest before and the one just charged.
     """
 
-    def __init__(self, above: Ledger, count: int, turn: threading.RLock) -> None:
+    def __init__(self, above: Ledger, count: int, most_bits: int) -> None:
         self._above = above
         self._paid = [Fraction(0)] * count
         self._dearest: tuple[int, ...] = ()
         self._cost = Fraction(0)
-        self.parts = tuple(
-            Ledger(
-                None,
-                above.neighbours,
-                payer=_Part(self, index),
-                turn=turn,
-                most_bits=above._most_bits,  # noqa: SLF001 - one tree
-                unit=above.unit,
-                lines=above._lines,  # noqa: SLF001 - as above
-            )
-            for index in range(count)
-        )
+        self.parts = tuple(above.below(None, partial(self.pay, index), most_bits) for index in range(count))
 
     @property
     def event(self) -> Event:
         return disjoint(part.event for part in self.parts)
 
     def pay(self, index: int, amount: Fraction, site: str) -> None:
-        paid = {each: self._paid[each] for each in (*self._dearest, index)}
+        paid = {part: self._paid[part] for part in (*self._dearest, index)}
         paid[index] += amount
         cost = dearest(paid.values(), self._above.neighbours)
         if cost > self._cost:
@@ -326,15 +307,6 @@ class _Group:
         self._paid[index] = paid[index]
         self._dearest = tuple(sorted(paid, key=paid.__getitem__, reverse=True)[:2])
         self._cost = cost
-
-
-@frozen
-class _Part:
-    group: _Group
-    index: int
-
-    def pay(self, amount: Fraction, site: str) -> None:
-        self.group.pay(self.index, amount, site)
 
 
 class _Reservation:
@@ -347,16 +319,7 @@ class _Reservation:
     def __init__(self, above: Ledger, at_most: Fraction) -> None:
         self.above = above
         self._at_most = at_most
-        turn = above._turn  # noqa: SLF001 - one tree
-        self.ledger = Ledger(
-            at_most,
-            above.neighbours,
-            payer=self,
-            turn=turn,
-            most_bits=INSIDE_BITS,
-            unit=above.unit,
-            lines=above._lines,  # noqa: SLF001 - as above
-        )
+        self.ledger = above.below(at_most, self.pay, INSIDE_BITS, self)
         self.parts = (self.ledger,)
 
     @property
@@ -368,14 +331,6 @@ class _Reservation:
         """What of it is not spent."""
         return self._at_most - self.ledger.spent
 
-    @property
-    def open(self) -> bool:
-        """Whether it is not settled."""
-        return self in self.above._reserved  # noqa: SLF001 - it is kept there
-
     def pay(self, amount: Fraction, site: str) -> None:
         # What the ledger above counts as spent first, it holds back as well until the one below counts it.
         self.above.pay(amount, site, held=amount)
-
-    def close(self) -> None:
-        self.above._reserved.remove(self)  # noqa: SLF001 - it is kept there

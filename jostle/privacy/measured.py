@@ -16,12 +16,12 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from jostle.errors import ProbeError, shown
 from jostle.privacy.amounts import Amount, show_amount
 from jostle.privacy.evidence import CountEvidence, Evidence
 from jostle.privacy.tails import reach
+from jostle.tables.fields import Floats, Integers
 from jostle.tables.made_frames import Frames, as_frame
 from jostle.visible import visible
 
@@ -128,8 +128,8 @@ class MeasuredCount(int, _Single):
     @property
     def said(self) -> str:
         """It in words: of persons, how many rows of each are counted at most."""
-        each = self.evidence.rows_each
-        return super().said if each == 1 else f"{super().said}, of at most {each:,} a person"
+        rows_each = self.evidence.rows_each
+        return super().said if rows_each == 1 else f"{super().said}, of at most {rows_each:,} a person"
 
     def refine(self, *, epsilon: Amount, site: str | None = None) -> MeasuredCount:
         return super().refine(epsilon=epsilon) if self._refined is None else self._refined(epsilon, site)
@@ -184,7 +184,7 @@ class MeasuredCells(np.ndarray[Any, np.dtype[np.int64]], Measured):
     @classmethod
     def of(
         cls,
-        counts: NDArray[np.int64],
+        counts: Integers,
         columns: tuple[str, ...],
         labels: tuple[tuple[str, ...], ...],
         *,
@@ -204,17 +204,17 @@ class MeasuredCells(np.ndarray[Any, np.dtype[np.int64]], Measured):
 
     def __array_ufunc__(self, ufunc: Any, method: Any, *inputs: Any, **kwargs: Any) -> Any:
         """Compute with plain arrays."""
-        return getattr(ufunc, method)(*map(_plain, inputs), **{key: _plain(each) for key, each in kwargs.items()})
+        return getattr(ufunc, method)(*map(_plain, inputs), **{key: _plain(value) for key, value in kwargs.items()})
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         """Compute with plain arrays."""
         return _plain(super().__array_function__(function, types, args, kwargs))
 
-    def __getitem__(self, place: Any) -> Any:
-        return self.value[place]
+    def __getitem__(self, index: Any) -> Any:
+        return self.value[index]
 
     @property
-    def value(self) -> NDArray[np.int64]:
+    def value(self) -> Integers:
         return np.asarray(self).view(np.ndarray)
 
     @property
@@ -226,17 +226,15 @@ class MeasuredCells(np.ndarray[Any, np.dtype[np.int64]], Measured):
         self._check_whole()
         return self._cost
 
-    def interval(
-        self, level: float = LEVEL, *, population: bool = False
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def interval(self, level: float = LEVEL, *, population: bool = False) -> tuple[Floats, Floats]:
         """Least and greatest value of each count; each of them is covered by itself at this level."""
         miss, noise = _miss(level), self.noise
         ends = {}
         for count in np.unique(self.value).tolist():
             evidence = CountEvidence(count, noise, self._cost)
             ends[count] = evidence.population(miss) if population else evidence.own(miss)
-        found = np.array([ends[count] for count in self.value.ravel().tolist()], dtype=np.float64).reshape(-1, 2)
-        return found[:, 0].reshape(self.shape), found[:, 1].reshape(self.shape)
+        intervals = np.array([ends[count] for count in self.value.ravel().tolist()], dtype=np.float64).reshape(-1, 2)
+        return intervals[:, 0].reshape(self.shape), intervals[:, 1].reshape(self.shape)
 
     def refine(self, *, epsilon: Amount, site: str | None = None) -> MeasuredCells:
         self._check_whole()
@@ -310,7 +308,7 @@ class MeasuredCells(np.ndarray[Any, np.dtype[np.int64]], Measured):
         low, high = self.interval()
         places = np.unravel_index(np.arange(self.size), self.shape)
         columns = {
-            name: np.array(labels)[place] for name, labels, place in zip(self.columns, self.labels, places, strict=True)
+            name: np.array(labels)[codes] for name, labels, codes in zip(self.columns, self.labels, places, strict=True)
         }
         ends = {"low": low.ravel(), "high": high.ravel()}
         return as_frame(pa.table({**columns, "count": self.value.ravel(), **ends}), library)

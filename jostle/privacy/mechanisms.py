@@ -1,37 +1,38 @@
-"""Mechanisms: the closed list of ways in which anything computed from rows may leave.
+"""Mechanisms: the closed list of ways in which anything computed from rows may leave; here, those that add noise.
 
 A mechanism says which kernel it tallies, which event that is, and how the tally becomes an answer. Releasing means
-looking at an un-noised tally, so mechanisms are descriptions from a closed list (`mechanism_list`), each with its proof
-in its docstring; a subclass, or one made elsewhere, is refused at the door.
+looking at an un-noised tally, so mechanisms are descriptions from a closed list (`MECHANISMS`), each with its proof in
+its docstring; a subclass, or one made elsewhere, is refused at the door.
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 from attrs import field, frozen
-from numpy.typing import NDArray
 
-from jostle.errors import NoiseError, ProbeError, TableError
+from jostle.errors import ExpressionError, NoiseError, ProbeError, TableError
 from jostle.privacy.amounts import show_amount
 from jostle.privacy.events import AboveThreshold, Event, Laplace, PermuteAndFlip
-from jostle.privacy.evidence import Measurement, measured
-from jostle.privacy.fields import fractions, public_number
+from jostle.privacy.evidence import MOST_COMPARED, Measurement, measured
+from jostle.privacy.expressions import NODES, evaluate, known_of, sensitivity_of, tallies
+from jostle.privacy.fields import fractions
+from jostle.privacy.nodes import Expression, Tally
 from jostle.privacy.noise import LARGEST, LARGEST_SCALE, LARGEST_THRESHOLD, Noise
-from jostle.privacy.reals import Exponential, Tail
-from jostle.privacy.score_lists import SCORES
-from jostle.privacy.scores import Score, pick_rate
+from jostle.privacy.reals import Tail
+from jostle.privacy.sensitivity import Known, Numbers
 from jostle.tables.engines import Partial
-from jostle.tables.fields import Component, Sides, Within, int64s, names, whole
+from jostle.tables.fields import Component, Floats, Integers, Within, whole
 from jostle.tables.kernel_list import DENSE_KERNELS, LEVEL_KERNELS
 from jostle.tables.kernels import Counts, DenseKernel, Kernel, SparseCounts, SparseTally
 from jostle.tables.number_kernels import Moments
 from jostle.tables.persons import OfPersons
+from jostle.tables.pools import Stack
 from jostle.tables.regions import LevelKernel, Regions
 from jostle.tables.schema import Schema
 
@@ -66,7 +67,7 @@ class Mechanism(ABC):
     def release(self, tally: Any, schema: Schema, epsilon: Fraction, noise: Noise) -> Any:
         """The answer."""
 
-    def shown(self, answer: Any) -> NDArray[np.int64]:
+    def shown(self, answer: Any) -> Integers:
         """The released numbers, for the trace."""
         return np.asarray(answer, dtype=np.int64).ravel()
 
@@ -82,16 +83,6 @@ class Mechanism(ABC):
     def measured(self, answer: Any, schema: Schema, epsilon: Fraction) -> tuple[Measurement, ...]:
         """The answer as measurements, as far as it tells how many rows fall where."""
         return ()
-
-
-class PickByScore(Mechanism):
-    """A mechanism that goes by a score of candidates."""
-
-    score: Any
-
-    def kernel(self, schema: Schema) -> Kernel:
-        kernel: Kernel = self.score.kernel(schema)
-        return kernel
 
 
 def sensitivity(kernel: Kernel, schema: Schema) -> int | Fraction:
@@ -117,17 +108,19 @@ class AddNoise(Mechanism):
     def scale(self, schema: Schema, epsilon: Fraction) -> Fraction:
         return sensitivity(self.tallied, schema) / epsilon
 
-    def release(self, tally: NDArray[np.int64], schema: Schema, epsilon: Fraction, noise: Noise) -> NDArray[np.int64]:
+    def release(self, tally: Integers, schema: Schema, epsilon: Fraction, noise: Noise) -> Integers:
         answer = noise.discrete_laplace(self.scale(schema, epsilon), len(tally))
         answer += tally
         return answer
 
-    def measured(self, answer: NDArray[np.int64], schema: Schema, epsilon: Fraction) -> tuple[Measurement, ...]:
+    def measured(self, answer: Integers, schema: Schema, epsilon: Fraction) -> tuple[Measurement, ...]:
         """The noisy counts of each group of columns, or each partition of a grid."""
         kernel = self.tallied
         if not isinstance(kernel, Counts | Regions):
             return ()
-        sizes = kernel.sizes(schema) if isinstance(kernel, Regions) else [schema.size(*each) for each in kernel.groups]
+        sizes = (
+            kernel.sizes(schema) if isinstance(kernel, Regions) else [schema.size(*group) for group in kernel.groups]
+        )
         numbers = np.split(answer, np.cumsum(sizes)[:-1])
         return measured(kernel, numbers, [self.scale(schema, epsilon)] * len(numbers), schema)
 
@@ -160,10 +153,10 @@ class AddNoiseToSpread(Mechanism):
     def scale(self, schema: Schema, epsilon: Fraction) -> Fraction:
         return self.tallied.bound(schema) / epsilon
 
-    def release(self, tally: NDArray[np.int64], schema: Schema, epsilon: Fraction, noise: Noise) -> int:
+    def release(self, tally: Integers, schema: Schema, epsilon: Fraction, noise: Noise) -> int:
         return self.spread(tally, schema) + int(noise.discrete_laplace(self.scale(schema, epsilon), 1)[0])
 
-    def spread(self, tally: NDArray[np.int64], schema: Schema) -> int:
+    def spread(self, tally: Integers, schema: Schema) -> int:
         """The number itself, of an un-noised tally."""
         _, mixed, squares = map(int, tally)
         rows, most = schema.rows or 1, self.tallied.most
@@ -174,8 +167,8 @@ class AddNoiseToSpread(Mechanism):
 class SparseAnswer:
     """Cells whose noisy count passed a threshold, by key, in rising order."""
 
-    keys: NDArray[np.int64]
-    values: NDArray[np.int64]
+    keys: Integers
+    values: Integers
 
 
 @frozen
@@ -221,28 +214,9 @@ class AddNoiseAbove(Mechanism):
         order = np.argsort(keys)
         return SparseAnswer(keys[order], values[order])
 
-    def shown(self, answer: SparseAnswer) -> NDArray[np.int64]:
+    def shown(self, answer: SparseAnswer) -> Integers:
         """The values of the cells that passed."""
         return answer.values
-
-
-@frozen
-class Pick(PickByScore):
-    """Permute-and-flip over the candidates of one score (see `pick_rate`, and `Noise.permute_and_flip`)."""
-
-    events = PermuteAndFlip
-    score: Score = field(validator=Component(SCORES.members, what="a known score", error=ProbeError))
-
-    def check(self, schema: Schema, epsilon: Fraction) -> None:
-        """Refuse an epsilon so small that the pick could not be drawn exactly."""
-        if self._rate(schema, epsilon) * LARGEST_SCALE < 1:
-            raise ProbeError(f"epsilon {show_amount(epsilon)} is too little for a pick", fix="epsilon=0.1")
-
-    def _rate(self, schema: Schema, epsilon: Fraction) -> Fraction:
-        return pick_rate(epsilon, self.score.sensitivity(schema), monotone=self.score.monotone(schema))
-
-    def release(self, tally: NDArray[np.int64], schema: Schema, epsilon: Fraction, noise: Noise) -> int:
-        return noise.permute_and_flip(self.score.scores(tally, schema), self._rate(schema, epsilon))
 
 
 def check_scale(scale: Fraction) -> None:
@@ -307,153 +281,190 @@ class AddNoiseByLevel(Mechanism):
     def scales(self, schema: Schema, epsilon: Fraction) -> tuple[Fraction, ...]:
         return level_scales(self.tallied, self.shares, schema, epsilon)
 
-    def release(self, tally: NDArray[np.int64], schema: Schema, epsilon: Fraction, noise: Noise) -> Any:
+    def release(self, tally: Integers, schema: Schema, epsilon: Fraction, noise: Noise) -> Any:
         """The noisy numbers, an array per level."""
-        levels = []
-        place = 0
-        for size, scale in zip(self.tallied.sizes(schema), self.scales(schema, epsilon), strict=True):
-            drawn = noise.discrete_laplace(scale, size)
-            drawn += tally[place : place + size]
-            levels.append(drawn)
-            place += size
-        return tuple(levels)
+        levels = np.split(tally, np.cumsum(self.tallied.sizes(schema))[:-1])
+        scales = self.scales(schema, epsilon)
+        return tuple(
+            level + noise.discrete_laplace(scale, len(level)) for level, scale in zip(levels, scales, strict=True)
+        )
 
-    def shown(self, answer: tuple[NDArray[np.int64], ...]) -> NDArray[np.int64]:
+    def shown(self, answer: tuple[Integers, ...]) -> Integers:
         """The noisy numbers of all levels in turn."""
         return np.concatenate(answer)
 
-    def measured(
-        self, answer: tuple[NDArray[np.int64], ...], schema: Schema, epsilon: Fraction
-    ) -> tuple[Measurement, ...]:
+    def measured(self, answer: tuple[Integers, ...], schema: Schema, epsilon: Fraction) -> tuple[Measurement, ...]:
         """The noisy counts of each partition of a grid."""
         if not isinstance(self.tallied, Regions):
             return ()
         return measured(self.tallied, answer, self.scales(schema, epsilon), schema)
 
 
-Places = NDArray[np.int64]
-
-LARGEST_PENALTY = 2**40
-LARGEST_COST = 2**61
-DENSE_SIDE = 8
-"""Runs begin at every place or, once longer than this many, at every eighth of their length."""
-
-
-def run_starts(cells: int, length: int) -> Places:
-    """Where runs of a length, a power of two, may begin."""
-    return np.arange(0, cells - length + 1, max(1, length // DENSE_SIDE), dtype=np.int64)
+MOST_CELLS = 2**24
+"""Cells an expression may be computed from; Python's own numbers for all of them fit in memory."""
+MOST_UNITS = 2**62
+"""What is released is no farther from 0 than so many units, before noise."""
+LARGEST_DENOMINATOR = 2**2048
+FINEST = 62
+"""Where they are rounded to fit, it is to a multiple of 2**-FINEST or more."""
+LEAST_STEPS = 2**16
+"""Where numbers are rounded to fit, a row still moves them by as many units."""
 
 
-def deviations(counts: NDArray[np.int64], length: int) -> NDArray[np.int64]:
-    """For each run of a length the sum of its counts' distances from their median.
-
-    That is the sum of the upper half less that of the lower half, a whole number.
-    """
-    starts = run_starts(len(counts), length)
-    if length == 1:
-        return np.zeros(len(starts), dtype=np.int64)
-    windows = np.lib.stride_tricks.sliding_window_view(counts, length)[:: max(1, length // DENSE_SIDE)]
-    halves = np.partition(windows, length // 2, axis=1)
-    upper = halves[:, length // 2 :].sum(axis=1)
-    found: NDArray[np.int64] = 2 * upper - windows.sum(axis=1)
-    return found
+def _leaves(expressions: Iterable[Expression]) -> tuple[Tally, ...]:
+    """The different tallies of all expressions, in order of appearance."""
+    return tuple(dict.fromkeys(tally for expression in expressions for tally in tallies(expression)))
 
 
-def cheapest_partition(cells: int, costs: dict[int, NDArray[np.int64]]) -> Places:
-    """Where the runs of the cheapest partition begin; *costs* has, per length, the runs' costs in order.
-
-    Of equally cheap partitions, the one whose last run is shortest; of those, the one whose last but one is; and so on.
-    """
-    ending: list[list[tuple[int, int]]] = [[] for _ in range(cells + 1)]
-    for length, priced in sorted(costs.items()):
-        for end, cost in zip((run_starts(cells, length) + length).tolist(), priced.tolist(), strict=True):
-            ending[end].append((length, cost))
-    best = [0] * (cells + 1)
-    last = [0] * (cells + 1)
-    for end in range(1, cells + 1):
-        lowest, chosen = None, 0
-        for length, cost in ending[end]:
-            total = best[end - length] + cost
-            if lowest is None or total < lowest:
-                lowest, chosen = total, length
-        best[end], last[end] = lowest or 0, chosen
-    starts = []
-    end = cells
-    while end:
-        end -= last[end]
-        starts.append(end)
-    return np.array(starts[::-1], dtype=np.int64)
+def stack_of(expressions: Iterable[Expression], schema: Schema) -> Stack:
+    """One kernel for all that several expressions need of the rows."""
+    return Stack(tuple(tally.layer(schema) for tally in _leaves(expressions)))
 
 
-@frozen(eq=False)
-class PickPartition(Mechanism):
-    """Pick the partition of a line of cells into runs that has the least noisy cost.
+def evaluated(expressions: tuple[Expression, ...], tally: Integers, schema: Schema) -> tuple[Numbers, ...]:
+    """The exact numbers of expressions, from the tally of their stack."""
+    numbers = {}
+    start = 0
+    for leaf in _leaves(expressions):
+        layer = leaf.layer(schema)
+        end = start + layer.cells(schema)
+        numbers[leaf] = Numbers(tally[start:end].reshape(layer.shape(schema)))
+        start = end
+    return tuple(evaluate(expression, numbers) for expression in expressions)
 
-    The runs are those of `run_starts` for all powers of two: single cells, so that there always is a partition, and
-    longer ones. A run's cost is its `deviations` plus the penalty, in steps of 1/grain, less noise Z >= 0 of its own,
-    with P(Z >= z) = exp(-z / scale), z whole steps.
 
-    *Proof, add_remove.* Let D' have one record more than D, in cell j. The distances from the median are the least sum
-    of distances from any one number, and moving one count by 1 moves each such sum by at most 1: so it moves the cost
-    of the runs that hold j by at most `grain` steps, and no other cost. Fix a partition P, and let I be its one run
-    that holds j. Fix the noise of all other runs. With it, P is picked exactly when it comes before every other
-    partition in the order of (noisy cost, the order in which `cheapest_partition` settles ties), a total order that
-    does not depend on the data. Against a partition that also has I, Z_I and the record cancel: it loses under both D
-    and D', or under neither. Against one that has another run J around j instead, P comes first exactly when Z_I >=
-    t, with t = cost(I) - cost(J) plus a whole number, which depends on other runs' costs and noise, and on who wins
-    ties, only. So P is picked exactly when Z_I >= t for the largest such t (or never, or always if there is none),
-    and between D and D' that t moves by at most 2 * grain, since cost(I) and cost(J) each move by at most grain.
-    Because P(Z >= t + s) >= exp(-s / scale) * P(Z >= t) for all t and s >= 0, the probability of P changes by a
-    factor of at most exp(2 * grain / scale), for every value of the other noises and so on average. scale = 2 * grain
-    / epsilon.
+@frozen(eq=False, repr=False)
+class NoisyNumbers:
+    """Released numbers: whole multiples of a public unit."""
 
-    *Proof, replace_one.* Replacing a record is removing one, then adding one: two steps of the above, each with half of
-    epsilon. scale = 4 * grain / epsilon. A row that enters or leaves a part of the table is one step.
+    units: Integers
+    unit: Fraction
 
-    Li, Hay, Miklau, Wang, PVLDB 7(5), 2014. The proof is ours: with the median in place of the mean a run's cost moves
-    by 1 per record, where the paper has 2, and with one-sided noise the factor 2 buys less noise than the paper's
-    Laplace.
+    @property
+    def values(self) -> Floats:
+        """The numbers, rounded to the nearest doubles."""
+        exact = (float(int(number) * self.unit) for number in self.units.ravel())
+        return np.fromiter(exact, np.float64, self.units.size).reshape(self.units.shape)
+
+
+@frozen
+class AddNoiseTo(Mechanism):
+    """Discrete Laplace noise on an expression, of scale (its inferred sensitivity) / epsilon.
+
+    The numbers of an expression are whole multiples of a public unit, 1/denominator (`Known`). In these units they
+    change by at most d = sensitivity / unit between neighbours, summed over cells, as the rules of `nodes` show; noise
+    of scale d / epsilon on each of these whole numbers changes the probability of every answer by a factor of at most
+    exp(epsilon), as for `AddNoise`. Noise and numbers are whole throughout; what they stand for is computed from the
+    answer alone.
+
+    *A coarser unit.* Where numbers in units of 1/denominator would not fit 62 bits, or the scale not 52, they are
+    rounded down to multiples of a power of two, u. Rounded down, each cell changes by at most its change rounded up to
+    a multiple of u (see `Deviation`), so all cells by at most the sensitivity + cells * u in sum; a single one by at
+    most the sensitivity rounded up to a multiple of u.
+
+    Scale and shown numbers, in the trace, are in units.
     """
 
-    events = PermuteAndFlip
-    columns: tuple[str, ...] = field(converter=names)
-    order: Places = field(converter=int64s, validator=Sides(1))
-    """The cells of the grid as a line: their numbers, each once."""
-    penalty: Fraction = field(converter=public_number)
-    """What a run costs beside its deviations, so that there are not too many."""
-    grain: int = field(default=1, converter=whole, validator=Within(1, LARGEST_PENALTY))
-    """Steps per unit of cost, a whole number of them: noise comes in whole steps."""
+    events = Laplace
+    expression: Expression = field(
+        validator=Component(NODES.members, what="a known private expression", error=ExpressionError)
+    )
 
-    def kernel(self, schema: Schema) -> Kernel:
-        """The counts of the cells, in line."""
-        return Regions(self.columns, self.order, (np.arange(len(self.order)),))
+    def kernel(self, schema: Schema) -> Stack:
+        """All tallies of the expression, to be made in one pass."""
+        return stack_of((self.expression,), schema)
 
     def check(self, schema: Schema, epsilon: Fraction) -> None:
-        """Refuse a penalty that makes no sense."""
-        if not 0 <= self.penalty * self.grain <= LARGEST_PENALTY:
-            raise ProbeError(
-                f"the penalty is {show_amount(self.penalty)}, with {self.grain} steps to one",
-                why="it is at least 0, and at most 2**40 steps",
+        """Refuse an expression that depends on no row, or is too large, or whose numbers fit no unit."""
+        if self.kernel(schema).cells(schema) > MOST_CELLS:
+            raise ExpressionError(
+                f"the expression is computed from more than {MOST_CELLS:,} cells",
+                fix="use fewer columns, or coarser ones: x.coarsened({column: 2})",
             )
+        facts = known_of(self.expression, schema)
+        if facts.denominator > LARGEST_DENOMINATOR:
+            raise ExpressionError("the expression's numbers have too many different denominators", fix="round them")
+        if not sensitivity_of(facts, schema):
+            raise ExpressionError("the expression is the same whatever the rows are", fix="compute it without a probe")
+        self._unit(facts, schema, epsilon)
 
     def scale(self, schema: Schema, epsilon: Fraction) -> Fraction:
-        return (2 if schema.neighbours == "add_remove" else 4) * self.grain / epsilon
+        """The scale of the noise, in units."""
+        facts = known_of(self.expression, schema)
+        return _steps(facts, self._unit(facts, schema, epsilon), schema) / epsilon
 
-    def release(self, tally: NDArray[np.int64], schema: Schema, epsilon: Fraction, noise: Noise) -> Places:
-        """Where the runs of the picked partition begin, in the line."""
-        ratio = Exponential(self.scale(schema, epsilon))
-        penalty = round(self.penalty * self.grain)
-        costs = {}
-        length = 1
-        while length <= len(tally):
-            # Cut off where steps would not fit 64 bits; what is cut off moves no further than what is not.
-            whole = np.minimum(deviations(tally, length), LARGEST_COST // self.grain)
-            costs[length] = self.grain * whole + penalty
-            costs[length] -= noise.geometric(ratio, len(costs[length]))
-            length *= 2
-        return cheapest_partition(len(tally), costs)
+    def release(self, tally: Integers, schema: Schema, epsilon: Fraction, noise: Noise) -> NoisyNumbers:
+        unit, whole = self.in_units(tally, schema, epsilon)
+        drawn = noise.discrete_laplace(self.scale(schema, epsilon), whole.size)
+        both = zip(whole.ravel().tolist(), drawn.tolist(), strict=True)
+        noisy = [max(-LARGEST, min(LARGEST, number + more)) for number, more in both]
+        return NoisyNumbers(np.array(noisy, dtype=np.int64).reshape(whole.shape), unit)
 
-    @staticmethod
-    def lengths(starts: Places, cells: int) -> Places:
-        """How long the runs are."""
-        return np.array([right - left for left, right in pairwise([*starts.tolist(), cells])], dtype=np.int64)
+    def in_units(self, tally: Integers, schema: Schema, epsilon: Fraction) -> tuple[Fraction, Integers]:
+        """The unit, and the exact numbers in whole units: what noise is added to."""
+        unit = self._unit(known_of(self.expression, schema), schema, epsilon)
+        (exact,) = evaluated((self.expression,), tally, schema)
+        step = unit * exact.denominator
+        whole = [number * step.denominator // step.numerator for number in exact.flat()]
+        # In range, as `check` makes sure for tables of up to MOST_RECORDS; larger ones are cut off where others end.
+        kept = [max(-LARGEST, min(LARGEST, number)) for number in whole]
+        return unit, np.array(kept, dtype=np.int64).reshape(exact.shape)
+
+    def _unit(self, facts: Known, schema: Schema, epsilon: Fraction) -> Fraction:
+        exact = Fraction(1, facts.denominator)
+        if _fits(facts, exact, schema, epsilon):
+            return exact
+        for bits in range(FINEST, -FINEST, -1):
+            unit = Fraction(2) ** -bits
+            if _fits(facts, unit, schema, epsilon) and _steps(facts, unit, schema) >= LEAST_STEPS:
+                return unit
+        most, scale = float(max(-facts.least, facts.most)), float(sensitivity_of(facts, schema) / epsilon)
+        raise ExpressionError(
+            "the expression and its noise do not fit 62 bits",
+            why=f"it goes up to {most:.3g}, and its noise has scale {scale:.3g}",
+            fix="scale it down, clamp it, or use a larger epsilon",
+        )
+
+    def shown(self, answer: NoisyNumbers) -> Integers:
+        return answer.units
+
+    def measured(self, answer: NoisyNumbers, schema: Schema, epsilon: Fraction) -> tuple[Measurement, ...]:
+        """The noisy counts of a tally of all rows by groups of codes; of any other expression, nothing."""
+        tally = self.expression
+        if (
+            not isinstance(tally, Tally)
+            or tally.conditions
+            or tally.persons
+            or tally.weighted is not None
+            or answer.unit != 1
+        ):
+            return ()
+        kernel, numbers = _as_partition(tally, answer.units.ravel(), schema)
+        return measured(kernel, [numbers], [self.scale(schema, epsilon)], schema)
+
+
+def _as_partition(tally: Tally, numbers: Integers, schema: Schema) -> tuple[Counts | Regions, Integers]:
+    """A tally of all rows as a partition of its columns' codes, and its numbers without those of empty cells."""
+    layer = tally.layer(schema)
+    # Where columns have too many combinations to be gone through, the total is all that is told of it.
+    if not any(layer.groups) or schema.size(*layer.columns) > MOST_COMPARED:
+        return Counts.of(*layer.columns), numbers
+    cell_of = np.zeros(1, dtype=np.int64)
+    for name, groups, side in zip(layer.columns, layer.groups, layer.shape(schema), strict=True):
+        group = np.array(groups or range(schema[name].size), dtype=np.int64)
+        cell_of = np.add.outer(cell_of * side, group).ravel()
+    order = np.argsort(cell_of, kind="stable")
+    occupied, starts = np.unique(cell_of[order], return_index=True)
+    return Regions(layer.columns, order, (starts,)), numbers[occupied]
+
+
+def _steps(facts: Known, unit: Fraction, schema: Schema) -> int:
+    """How many units the numbers change by, summed over cells."""
+    steps = math.ceil(sensitivity_of(facts, schema) / unit)
+    exact = (1 / unit) % facts.denominator == 0
+    return steps if exact or facts.cells == 1 else steps + facts.cells
+
+
+def _fits(facts: Known, unit: Fraction, schema: Schema, epsilon: Fraction) -> bool:
+    largest = max(-facts.least, facts.most) / unit
+    return largest <= MOST_UNITS and _steps(facts, unit, schema) / epsilon <= LARGEST_SCALE

@@ -96,9 +96,9 @@ class Expression(ABC):
         """
         return self.with_parts(tuple(part.coarsened(groups) for part in self.parts))
 
-    def __getitem__(self, place: int | tuple[int, ...]) -> Expression:
+    def __getitem__(self, index: int | tuple[int, ...]) -> Expression:
         """One cell, by its place along each axis."""
-        return Cell(self, (place,) if isinstance(place, int | np.integer) else place)
+        return Cell(self, (index,) if isinstance(index, int | np.integer) else index)
 
     def __add__(self, other: object) -> Expression:
         if is_number(other):
@@ -299,7 +299,7 @@ class Cell(OfOne):
     def known(self, schema: Schema, *parts: Known) -> Known:
         (x,) = parts
         if len(self.place) != len(x.shape) or not all(
-            0 <= each < side for each, side in zip(self.place, x.shape, strict=True)
+            0 <= code < side for code, side in zip(self.place, x.shape, strict=True)
         ):
             raise ExpressionError(
                 f"there is no cell at {self.place}", why=f"there are {sides(x.shape)}, numbered from 0"
@@ -348,7 +348,7 @@ class Clamped(OfOne):
             )
 
         def rule(v: Change) -> Change:
-            return evolve(v, low=min(v.low, ZERO), high=max(v.high, ZERO), total_low=-v.down, total_high=v.up)
+            return v._replace(low=min(v.low, ZERO), high=max(v.high, ZERO), total_low=-v.down, total_high=v.up)
 
         least, most = (min(max(end, self.low), self.high) for end in (x.least, x.most))
         mass = x.cells * max(abs(least), abs(most))

@@ -63,6 +63,7 @@ from numpy.typing import NDArray
 from jostle.errors import NoiseError
 from jostle.privacy.amounts import Amount, epsilon_amount, exact, show_amount
 from jostle.privacy.reals import Chance, Enclosure, Exponential, Miss, NoLater, Ratio, RationalChance
+from jostle.tables.fields import Integers, Truths
 
 Words = NDArray[np.unsignedinteger[Any]]
 """Uniform whole numbers, in the narrowest type that holds them."""
@@ -104,7 +105,7 @@ class Inversion:
     _table: NDArray[np.signedinteger[Any]] | None = field(default=None, init=False, repr=False, eq=False)
     _edges: tuple[Words, Words] | None = field(default=None, init=False, repr=False, eq=False)
 
-    def draw(self, source: BitSource, count: int) -> NDArray[np.int64]:
+    def draw(self, source: BitSource, count: int) -> Integers:
         """*count* independent outcomes."""
         if count < 0:
             raise NoiseError(f"{count} draws are asked for, but there cannot be fewer than 0")
@@ -185,13 +186,13 @@ def geometric_digits(ratio: Ratio) -> tuple[tuple[Inversion, ...], Inversion]:
     lower = 0
     while ratio.length > REACH << (8 * lower) and lower < MOST_LOWER_DIGITS:
         lower += 1
-    digits = tuple(Inversion(digit_bounds(ratio, place)) for place in reversed(range(lower)))
+    digits = tuple(Inversion(digit_bounds(ratio, digit)) for digit in reversed(range(lower)))
     return digits, Inversion(leading_bounds(ratio, lower))
 
 
-def _powers(ratio: Ratio, place: int, places: int, count: int) -> list[Enclosure]:
+def _powers(ratio: Ratio, digit: int, places: int, count: int) -> list[Enclosure]:
     """The enclosures of R**1 .. R**count at *places* bits, where R = ratio**(256**place)."""
-    low, high = first_low, first_high = ratio.power(BASE**place, places)
+    low, high = first_low, first_high = ratio.power(BASE**digit, places)
     powers = [(low, high)]
     for _ in range(count - 1):
         low, high = low * first_low >> places, -(-high * first_high >> places)
@@ -199,29 +200,29 @@ def _powers(ratio: Ratio, place: int, places: int, count: int) -> list[Enclosure
     return powers
 
 
-def leading_bounds(ratio: Ratio, place: int) -> Bounds:
+def leading_bounds(ratio: Ratio, digit: int) -> Bounds:
     """The distribution function of the leading digit, at this place."""
 
     def bounds(bits: int) -> tuple[list[int], list[int]]:
         # P(H <= k) = 1 - R**(k+1)
-        powers = _powers(ratio, place, bits + GUARD, BASE - 1)
+        powers = _powers(ratio, digit, bits + GUARD, BASE - 1)
         one = 1 << (bits + GUARD)
         return [(one - high) >> GUARD for _, high in powers], [-(-(one - low) >> GUARD) for low, _ in powers]
 
     return bounds
 
 
-def digit_bounds(ratio: Ratio, place: int) -> Bounds:
+def digit_bounds(ratio: Ratio, digit: int) -> Bounds:
     """The distribution function of a lower digit, at this place."""
 
     def bounds(bits: int) -> tuple[list[int], list[int]]:
         # P(L <= k) = (1 - R**(k+1)) / (1 - R**256)
         places = bits + GUARD + ratio.length.bit_length()
-        powers = _powers(ratio, place, places, BASE)
+        powers = _powers(ratio, digit, places, BASE)
         # Where R is so near 1 that most places of 1 - R**256 are 0, as many more are needed.
         while (1 << places) - powers[-1][1] < 1 << (bits + GUARD):
             places *= 2
-            powers = _powers(ratio, place, places, BASE)
+            powers = _powers(ratio, digit, places, BASE)
         one = 1 << places
         all_low, all_high = one - powers[-1][1], one - powers[-1][0]
         lows = [((one - high) << bits) // all_high for _, high in powers[:-1]]
@@ -333,7 +334,7 @@ class Noise:
         """The same for one release, where drawing many bits at once is for free."""
         return Noise(PieceOfBits()) if type(self.source) is SystemBits else self
 
-    def geometric(self, ratio: Ratio, size: int) -> NDArray[np.int64]:
+    def geometric(self, ratio: Ratio, size: int) -> Integers:
         """*size* draws of G >= 0 with P(G >= g) = ratio**g."""
         digits, leading = geometric_digits(ratio)
         most = LARGEST >> (8 * len(digits))
@@ -357,7 +358,7 @@ class Noise:
         total[beyond] = LARGEST
         return total
 
-    def discrete_laplace(self, scale: Amount, size: int) -> NDArray[np.int64]:
+    def discrete_laplace(self, scale: Amount, size: int) -> Integers:
         """*size* draws with P(x) proportional to exp(-|x|/scale), scale an exact rational."""
         ratio = Exponential(_checked_scale(scale))
         negative = sign(ratio).draw(self.source, size)
@@ -365,23 +366,23 @@ class Noise:
         magnitude ^= -negative
         return magnitude
 
-    def less_laplace(self, drawn: NDArray[np.int64], scale: Amount, less: Amount) -> NDArray[np.int64]:
+    def less_laplace(self, drawn: Integers, scale: Amount, less: Amount) -> Integers:
         """The noise of scale *less* that each of *drawn*, of a larger *scale*, was made of by adding more."""
         more, fewer = 1 / _checked_scale(scale), 1 / _checked_scale(less)
         if fewer <= more:
             raise NoiseError("noise is made of noise of a smaller scale alone")
         between, both = Exponential(_checked_scale(1 / (fewer - more))), Exponential(1 / (fewer + more))
         far = np.abs(drawn)
-        found = self.geometric(between, far.size)
-        beyond = np.flatnonzero(found > far)
-        found[beyond] = far[beyond]
+        made_of = self.geometric(between, far.size)
+        beyond = np.flatnonzero(made_of > far)
+        made_of[beyond] = far[beyond]
         further = beyond[~self.bernoulli(NoLater(Exponential(1 / (2 * more)), between), beyond.size)]
-        found[further] += np.minimum(self.geometric(both, further.size), LARGEST - 1 - far[further]) + 1
+        made_of[further] += np.minimum(self.geometric(both, further.size), LARGEST - 1 - far[further]) + 1
         across = np.flatnonzero(~self.bernoulli(NoLater(both, between), far.size))
-        found[across] = -1 - self.geometric(both, across.size)
-        return np.where(drawn < 0, -found, found)
+        made_of[across] = -1 - self.geometric(both, across.size)
+        return np.where(drawn < 0, -made_of, made_of)
 
-    def laplace_above(self, scale: Amount, threshold: int, size: int) -> NDArray[np.int64]:
+    def laplace_above(self, scale: Amount, threshold: int, size: int) -> Integers:
         """*size* draws of discrete Laplace noise given that it exceeds *threshold* >= 0."""
         threshold = operator.index(threshold)
         if not 0 <= threshold <= LARGEST_THRESHOLD:
@@ -391,19 +392,19 @@ class Noise:
         beyond += threshold + 1
         return beyond
 
-    def bernoulli(self, chance: Fraction | Chance, size: int) -> NDArray[np.bool_]:
+    def bernoulli(self, chance: Fraction | Chance, size: int) -> Truths:
         """*size* coins that come up with the given chance, rational or enclosable."""
         chance = RationalChance(chance) if isinstance(chance, Fraction) else chance
         return coin(chance).draw(self.source, size).astype(np.bool_)
 
-    def bernoulli_exponential(self, x: Amount, size: int) -> NDArray[np.bool_]:
+    def bernoulli_exponential(self, x: Amount, size: int) -> Truths:
         """*size* coins of chance exp(-x), x >= 0 an exact rational."""
         exponent = exact(x, "x")
         if exponent < 0:
             raise NoiseError(f"x is {show_amount(exponent)}, but exp(-x) is a chance only from 0 on")
         return self.bernoulli(Exponential(1 / exponent) if exponent else Fraction(1), size)
 
-    def below(self, bound: int, size: int) -> NDArray[np.int64]:
+    def below(self, bound: int, size: int) -> Integers:
         """*size* uniform whole numbers from 0 to bound - 1; *bound* is at most 2**63."""
         bound = operator.index(bound)
         if not 1 <= bound <= LARGEST + 1:
@@ -420,7 +421,7 @@ class Noise:
             rejected = rejected[drawn[rejected] >= bound]
         return drawn
 
-    def distinct(self, population: int, count: int) -> NDArray[np.int64]:
+    def distinct(self, population: int, count: int) -> Integers:
         """*count* different whole numbers below *population*: every such set, in every order, equally likely.
 
         Draws with replacement and keeps first appearances: each new one is uniform among those not yet seen.
@@ -436,7 +437,7 @@ class Noise:
             chosen = chosen[np.sort(first)]
         return chosen
 
-    def _shuffled(self, count: int) -> NDArray[np.int64]:
+    def _shuffled(self, count: int) -> Integers:
         while True:
             keys = self.source.words(count, 64)
             order = np.argsort(keys)
@@ -445,7 +446,7 @@ class Noise:
             if not np.any(ranked[1:] == ranked[:-1]):
                 return order.astype(np.int64)
 
-    def successes(self, trials: int, chance: Fraction | Chance) -> NDArray[np.int64]:
+    def successes(self, trials: int, chance: Fraction | Chance) -> Integers:
         """In rising order, which of *trials* independent coins come up, in time linear in how many do.
 
         The wait for the next success is geometric with ratio 1 - chance. *trials* is at most 2**63 - 1.
@@ -461,21 +462,21 @@ class Noise:
                 fix="raise the threshold, or use fewer cells",
             )
         batch = min(16 + expected + 4 * math.isqrt(expected), BATCH)
-        found = [np.empty(0, dtype=np.int64)]
+        batches = [np.empty(0, dtype=np.int64)]
         start = 0
         while start < trials:
             positions = _running_positions(start, self.geometric(ratio, batch), trials)
-            found.append(positions)
+            batches.append(positions)
             if positions.size < batch:
                 break
             start = int(positions[-1]) + 1
-        return np.concatenate(found)
+        return np.concatenate(batches)
 
     def binomial(self, trials: int, chance: Fraction | Chance) -> int:
         """How many of *trials* independent coins come up."""
         return len(self.successes(trials, chance))
 
-    def permute_and_flip(self, scores: NDArray[np.int64], rate: Amount) -> int:
+    def permute_and_flip(self, scores: Integers, rate: Amount) -> int:
         """The index picked by permute-and-flip: each coin comes up with chance exp(-gap * rate)."""
         if scores.ndim != 1 or not scores.size:
             raise NoiseError("permute-and-flip needs a list of at least one score")
@@ -487,20 +488,6 @@ class Noise:
         return int(winners[self.below(winners.size, 1)[0]])
 
 
-def geometric(scale: Amount, size: int) -> NDArray[np.int64]:
-    """*size* draws of G >= 0 with P(G >= g) = exp(-g/scale), with noise from the operating system."""
-    return Noise().geometric(Exponential(_checked_scale(scale)), size)
-
-
-def discrete_laplace(scale: Amount, size: int) -> NDArray[np.int64]:
-    """*size* draws with P(x) proportional to exp(-|x|/scale), with noise from the operating system.
-
-    >>> discrete_laplace("1/3", 4).dtype
-    dtype('int64')
-    """
-    return Noise().discrete_laplace(scale, size)
-
-
 def _checked_scale(scale: Amount) -> Fraction:
     exact_scale = scale if isinstance(scale, Fraction) else exact(scale, "scale")
     if not 0 < exact_scale <= LARGEST_SCALE:
@@ -508,7 +495,7 @@ def _checked_scale(scale: Amount) -> Fraction:
     return exact_scale
 
 
-def _gaps_below_best(scores: NDArray[np.int64]) -> NDArray[np.int64]:
+def _gaps_below_best(scores: Integers) -> Integers:
     if not np.can_cast(scores.dtype, np.int64):
         raise NoiseError(f"the scores are {scores.dtype}, not whole numbers below 2**63")
     wide = scores.astype(np.int64)
@@ -518,7 +505,7 @@ def _gaps_below_best(scores: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.minimum(gaps, np.uint64(LARGEST)).astype(np.int64)
 
 
-def _running_positions(start: int, steps: NDArray[np.int64], trials: int) -> NDArray[np.int64]:
+def _running_positions(start: int, steps: Integers, trials: int) -> Integers:
     """The places start + (steps summed so far, one more per success), up to the first that reaches *trials*.
 
     Summed in halves of 32 bits, so that no sum of fewer than 2**31 steps wraps round.
@@ -528,5 +515,5 @@ def _running_positions(start: int, steps: NDArray[np.int64], trials: int) -> NDA
     upper = np.cumsum(steps >> 32) + (start >> 32) + (lower >> 32)
     lower &= low_half
     inside = (upper < trials >> 32) | ((upper == trials >> 32) & (lower < trials & low_half))
-    positions: NDArray[np.int64] = (upper[inside] << 32) | lower[inside]
+    positions: Integers = (upper[inside] << 32) | lower[inside]
     return positions

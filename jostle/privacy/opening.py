@@ -33,11 +33,11 @@ from jostle.privacy.account import Account, TableFacts, checked_reason
 from jostle.privacy.amounts import RECORDED_BITS, Amount, epsilon_amount, recordable, show_amount
 from jostle.privacy.door import admit
 from jostle.privacy.expressions import NODES
-from jostle.privacy.ledger import Ledger, Payer, PayerOfPersons
+from jostle.privacy.ledger import Ledger, Pay
+from jostle.privacy.mechanisms import evaluated, stack_of
 from jostle.privacy.nodes import Expression
 from jostle.privacy.noise import Noise, SeededBits
 from jostle.privacy.probe import Probe
-from jostle.privacy.release import evaluated, stack_of
 from jostle.privacy.room import Room
 from jostle.privacy.vault import FileVault, MemoryVault, TableAccount, Vault
 from jostle.tables.engines import RowSource, SharedPasses, TableSource, bound
@@ -47,19 +47,6 @@ from jostle.tables.persons import PUBLIC_KEY
 from jostle.tables.schema import Schema
 from jostle.tables.table import Table
 from jostle.trace.records import Opened, Trace
-
-__all__ = [
-    "Recognised",
-    "Where",
-    "account_of_parts",
-    "at_vault",
-    "check_account",
-    "protect",
-    "raw",
-    "recognise",
-    "rehearse",
-    "vault_of_people",
-]
 
 MOST_LINES = 4096
 """Charges of a probe on a server's table that can be looked up: the last ones."""
@@ -114,7 +101,7 @@ class Registry:
             known_by: frozenset[object] = marks.salted(self._salt) | take_as_private(origin)
             asked, own, others = self._choose(origin, known_by, table, where)
             has = _apart([*own, *others])
-            same = [each for each in has if asked.is_that(each)]
+            same = [account for account in has if asked.is_that(account)]
             if same:  # also where nothing is left of it
                 _remember(self._known, known_by, same[0])
             people = table.people or (same[0] if len(same) == 1 else asked).people
@@ -123,7 +110,7 @@ class Registry:
             account = self._opened.setdefault((asked.vault, paying.key), KnownAccount(asked.vault, key=paying.key))
             account.people = paying.table.people
             _check_one(where, account, own, others)  # once more: the vault knows which of its accounts it is
-            _note(paying, [each for each in has if not each.is_that(account)], where.second)
+            _note(paying, [other for other in has if not other.is_that(account)], where.second)
             _remember(self._known, known_by, account)
             if (frozenset(table.columns), account) not in self._kept:
                 self._kept.append((frozenset(table.columns), account))
@@ -152,14 +139,17 @@ class Registry:
         self, origin: RowOrigin, known_by: Iterable[object], table: TableFacts, where: Where
     ) -> tuple[KnownAccount, list[KnownAccount], list[KnownAccount]]:
         """The account that pays, those that the table has if one is not its people's, and its people's."""
-        found = [account for mark in known_by for account in self._known.get(mark, [])]
-        has = _apart([*found, *(KnownAccount(self._named(path)) for path in origin.vaults)])
+        marked = [account for mark in known_by for account in self._known.get(mark, [])]
+        has = _apart([*marked, *(KnownAccount(self._named(path)) for path in origin.vaults)])
         beside = (KnownAccount(self._named(path), table.people) for path in _vaults_for(origin, table))
         others = _apart([*_of_people(self._opened.values(), table), *beside])
-        apart = [each for each in has if not any(each.is_that(other) for other in others)]
+        apart = [account for account in has if not any(account.is_that(other) for other in others)]
         asked = (
             _asked(where, table, apart, others, self._named)
-            or _only(others or [each for each in apart if table.people is None or each.people in {None, table.people}])
+            or _only(
+                others
+                or [account for account in apart if table.people is None or account.people in {None, table.people}]
+            )
             or the_only(self._kept, table, where.alike)
             or KnownAccount(MemoryVault(), table.people)
         )
@@ -182,24 +172,24 @@ def _asked(
     if where.second is not None:
         # A table of another account than its people's joins theirs.
         return others[0] if others and apart else new
-    in_memory = (each for each in (*others, *apart) if isinstance(each.vault, MemoryVault))
+    in_memory = (account for account in (*others, *apart) if isinstance(account.vault, MemoryVault))
     return next(in_memory, new) if where.forgotten else None
 
 
 def _apart(accounts: Iterable[KnownAccount]) -> list[KnownAccount]:
     """These accounts, each once: one that is known by its key stands for what a vault may have for somebody."""
-    found: list[KnownAccount] = []
-    for each in sorted(dict.fromkeys(accounts), key=lambda account: account.key is None):
-        if each.key is not None or not any(each.is_that(other) for other in found):
-            found.append(each)
-    return found
+    different: list[KnownAccount] = []
+    for account in sorted(dict.fromkeys(accounts), key=lambda one: one.key is None):
+        if account.key is not None or not any(account.is_that(other) for other in different):
+            different.append(account)
+    return different
 
 
 def _only(accounts: Sequence[KnownAccount]) -> KnownAccount | None:
     """The one that there is, or None; refuse several of which nobody names one."""
     if len(accounts) > 1:
         raise BudgetError(
-            f"the budget of this table is already kept in {' and in '.join(each.vault.name for each in accounts)}",
+            f"the budget of this table is already kept in {' and in '.join(one.vault.name for one in accounts)}",
             why="nothing says which of them pays",
             fix='name the vault: vault="table.vault"; of two tables that are one, open both with one vault, in a new '
             "process",
@@ -215,7 +205,7 @@ def _vaults_for(origin: RowOrigin, table: TableFacts) -> list[Path]:
     """The vaults in the folders of a table's files that have an account for its people."""
     if table.people is None:
         return []
-    folders = dict.fromkeys(each.file.parent for each in origin.all if each.file is not None)
+    folders = dict.fromkeys(source.file.parent for source in origin.all if source.file is not None)
     paths = (path for folder in folders for path in sorted(folder.glob(f"*{VAULT_ENDING}")))
     return [path for path in paths if FileVault(path).is_for(table.people)]
 
@@ -234,9 +224,9 @@ def _check_one(where: Where, asked: KnownAccount, *groups: Sequence[KnownAccount
     )
 
 
-def _remember(known: dict[object, list[KnownAccount]], known_by: Iterable[object], account: KnownAccount) -> None:
+def _remember(accounts: dict[object, list[KnownAccount]], known_by: Iterable[object], account: KnownAccount) -> None:
     for mark in known_by:
-        known[mark] = _apart([*known.get(mark, []), account])
+        accounts[mark] = _apart([*accounts.get(mark, []), account])
 
 
 def _note(paying: TableAccount, others: Iterable[KnownAccount], reason: str | None) -> None:
@@ -258,16 +248,18 @@ def the_only(
 ) -> KnownAccount | None:
     """Account of the tables that have a column of these names; None where there is none, or nobody asks for it."""
     peoples = {None, table.people}
-    found = {
-        id(each): each for columns, each in kept if columns & alike and (not table.people or each.people in peoples)
+    accounts = {
+        id(account): account
+        for columns, account in kept
+        if columns & alike and (not table.people or account.people in peoples)
     }
-    if len(found) > 1:
+    if len(accounts) > 1:
         raise BudgetError(
             "there are several budgets of tables with columns of these names",
             why="this table may be a part of any of them",
             fix='name the vault that keeps its budget: vault="table.vault"',
         )
-    return next(iter(found.values()), None)
+    return next(iter(accounts.values()), None)
 
 
 _registry = Registry()
@@ -290,7 +282,7 @@ class Recognised:
         account = rows.account
         # Who asks for an epsilon has just that, whatever the promise becomes.
         grows = requested is None
-        ledger = _ledger(account.share, self.schema, payer=account, raised=_raised(account), grows=grows)
+        ledger = _ledger(account.share, self.schema, payer=account.pay, raised=_raised(account), grows=grows)
         return rows.on(ledger, account.share, _trace(trace))
 
     def open_part(self, *, at_first: Amount, vault: str | Path | None = None) -> Probe:
@@ -323,7 +315,7 @@ class ChargedRows:
     _schema: Schema
     _shared: RowSource = field(default=Factory(lambda rows: SharedPasses(rows._source), takes_self=True), init=False)  # noqa: SLF001
 
-    def under(self, promise: Fraction, payer: Payer, trace: Trace) -> Probe:
+    def under(self, promise: Fraction, payer: Pay, trace: Trace) -> Probe:
         """A probe that may spend so much, and pays *payer*, which counts as the account does.
 
         Equal questions that several such probes are asked at once are answered by one pass over the rows, each with
@@ -337,7 +329,7 @@ class ChargedRows:
 
     def _on(self, source: RowSource, ledger: Ledger, promise: Fraction, trace: Trace) -> Probe:
         room = Room(source, (), ledger, Noise(), trace, private=True, probe=_probe_on)
-        return _opened(room, _record(self._schema, promise, self.account.name, private=True))
+        return _opened(room, self._schema, promise, self.account.name)
 
 
 def recognise(table: Table) -> Recognised:
@@ -457,9 +449,8 @@ def rehearse(
     if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 0:
         raise ProbeError(f"the seed of a rehearsal is {shown(seed)}", fix="a whole number from 0: seed=1")
     noise = Noise(SeededBits(int(given)))
-    rows = bound(source, PUBLIC_KEY)
-    room = Room(rows, (), ledger, noise, _trace(trace), private=False, probe=_probe_on)
-    return _opened(room, _record(schema, promise, None, private=False))
+    room = Room(bound(source, PUBLIC_KEY), (), ledger, noise, _trace(trace), private=False, probe=_probe_on)
+    return _opened(room, schema, promise, None)
 
 
 def raw(table: Table, expressions: Iterable[Expression]) -> tuple[tuple[Fraction, ...], ...]:
@@ -470,26 +461,22 @@ def raw(table: Table, expressions: Iterable[Expression]) -> tuple[tuple[Fraction
     """
     source, schema = _taken_as_public(table)
     given = tuple(expressions)
-    for each in given:
-        NODES.check(each)
+    for expression in given:
+        NODES.check(expression)
     if not given:
         return ()
     tally: Any = bound(source, PUBLIC_KEY).tally(stack_of(given, schema), ())
-    found = evaluated(given, tally, schema)
-    return tuple(tuple(Fraction(number, each.denominator) for number in each.flat()) for each in found)
+    evaluations = evaluated(given, tally, schema)
+    return tuple(tuple(Fraction(number, numbers.denominator) for number in numbers.flat()) for numbers in evaluations)
 
 
 def _probe_on(room: Room) -> Probe:
     return Probe(admit(room))
 
 
-def _record(schema: Schema, promise: Fraction | None, vault: str | None, *, private: bool) -> Opened:
-    facts = (schema.neighbours, private, promise, vault, schema.names, schema.rows, schema.rows_per_person)
-    return Opened(*facts)
-
-
-def _opened(room: Room, record: Opened) -> Probe:
-    room.trace.add(record)
+def _opened(room: Room, schema: Schema, promise: Fraction | None, vault: str | None) -> Probe:
+    facts = (schema.neighbours, room.private, promise, vault, schema.names, schema.rows, schema.rows_per_person)
+    room.trace.add(Opened(*facts))
     room.trace.check()
     return _probe_on(room)
 
@@ -517,18 +504,22 @@ def _taken_as_public(table: object) -> tuple[TableSource, Schema]:
 def _ledger(
     promise: Fraction | None,
     schema: Schema,
-    payer: Payer | None = None,
+    payer: Pay | None = None,
     raised: Callable[[], Fraction] | None = None,
     *,
     grows: bool = True,
     lines: int | None = None,
 ) -> Ledger:
-    """The ledger of a table, which counts what is said of a row, of a promise about persons where it has them."""
+    """The ledger of a table, which counts what is said of a row, of a promise about persons where it has them.
+
+    What tells tables that differ in one row apart by no more than exp(epsilon) tells those that differ in so many by no
+    more than exp(rows * epsilon): that is paid for a person.
+    """
     rows = schema.rows_per_person or 1
     return Ledger(
         None if promise is None else promise / rows,
         schema.neighbours,
-        payer=payer if payer is None or rows == 1 else PayerOfPersons(payer, rows),
+        payer=None if payer is None else lambda amount, site: payer(amount * rows, site),
         raised=None if raised is None else lambda: raised() / rows,
         grows=grows,
         most_bits=RECORDED_BITS + (rows - 1).bit_length(),
@@ -539,12 +530,12 @@ def _ledger(
 
 def _raised(keeper: TableAccount) -> Callable[[], Fraction]:
     """What says by how much a promise was raised since now."""
-    before, known = keeper.promised(), [Fraction(0)]
+    before, last = keeper.promised(), [Fraction(0)]
 
     def raised() -> Fraction:
         with suppress(JostleError):  # a vault that cannot be read pays nothing either, and says why then
-            known[0] = keeper.promised() - before
-        return known[0]
+            last[0] = keeper.promised() - before
+        return last[0]
 
     return raised
 

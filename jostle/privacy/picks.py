@@ -1,34 +1,99 @@
-"""Mechanisms that pick: one candidate in each group, the largest expression, or several features."""
+"""Mechanisms that pick: a candidate, one in each group, a partition, the largest expression, or several features."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
 from fractions import Fraction
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from attrs import field, frozen
-from numpy.typing import NDArray
 
 from jostle.errors import ExpressionError, ProbeError
 from jostle.privacy.amounts import show_amount
+from jostle.privacy.column_scores import (
+    Dependence,
+    Discernibility,
+    FeatureDiscernibility,
+    FeatureScore,
+    GridQuality,
+    SetDiscernibility,
+)
 from jostle.privacy.events import AboveThreshold, Event, Laplace, PermuteAndFlip, Repeated
 from jostle.privacy.expressions import NODES, known_of
-from jostle.privacy.feature_scores import FeatureScore
-from jostle.privacy.fields import fraction
-from jostle.privacy.mechanisms import Mechanism, PickByScore
+from jostle.privacy.fields import TYPES, fraction, public_number
+from jostle.privacy.mechanisms import MOST_CELLS, MOST_UNITS, Mechanism, evaluated, stack_of
 from jostle.privacy.nodes import Expression
 from jostle.privacy.noise import LARGEST_SCALE, Noise
 from jostle.privacy.reals import Exponential
-from jostle.privacy.release import MOST_CELLS, MOST_UNITS, evaluated, stack_of
-from jostle.privacy.score_lists import GROUP_SCORES
-from jostle.privacy.scores import pick_rate
+from jostle.privacy.scores import Fullest, Misfit, MostHits, QuantileScore, Score, pick_rate
 from jostle.privacy.sensitivity import Change, Known
-from jostle.privacy.split_scores import GroupScore
+from jostle.privacy.split_scores import GroupScore, Halves, LeafMajority, MajoritiesBelow, MixedSplitScore, SplitScore
+from jostle.tables.closed import Closed
 from jostle.tables.feature_kernels import feature_count
-from jostle.tables.fields import Component, Components, Within, listed, whole
+from jostle.tables.fields import Component, Components, Integers, Sides, Truths, Within, int64s, listed, names, whole
+from jostle.tables.kernels import Kernel
 from jostle.tables.pools import Stack
+from jostle.tables.regions import Regions
 from jostle.tables.schema import Schema
+
+WHY = "a score sees un-noised tallies, so only those proved beforehand may be used"
+
+SCORES = Closed(
+    "score",
+    (
+        Dependence,
+        Discernibility,
+        FeatureDiscernibility,
+        FeatureScore,
+        Fullest,
+        GridQuality,
+        MajoritiesBelow,
+        Misfit,
+        MostHits,
+        QuantileScore,
+        SetDiscernibility,
+    ),
+    why=WHY,
+    error=ProbeError,
+    types=TYPES,
+)
+"""Scores of which one candidate is picked."""
+GROUP_SCORES = Closed(
+    "score for groups", (Halves, LeafMajority, MixedSplitScore, SplitScore), why=WHY, error=ProbeError, types=TYPES
+)
+"""Scores of which one candidate is picked in each of many groups."""
+
+
+class PickByScore(Mechanism):
+    """A mechanism that goes by a score of candidates."""
+
+    score: Any
+
+    def kernel(self, schema: Schema) -> Kernel:
+        kernel: Kernel = self.score.kernel(schema)
+        return kernel
+
+
+@frozen
+class Pick(PickByScore):
+    """Permute-and-flip over the candidates of one score (see `pick_rate`, and `Noise.permute_and_flip`)."""
+
+    events = PermuteAndFlip
+    score: Score = field(validator=Component(SCORES.members, what="a known score", error=ProbeError))
+
+    def check(self, schema: Schema, epsilon: Fraction) -> None:
+        """Refuse an epsilon so small that the pick could not be drawn exactly."""
+        if self._rate(schema, epsilon) * LARGEST_SCALE < 1:
+            raise ProbeError(f"epsilon {show_amount(epsilon)} is too little for a pick", fix="epsilon=0.1")
+
+    def _rate(self, schema: Schema, epsilon: Fraction) -> Fraction:
+        return pick_rate(epsilon, self.score.sensitivity(schema), monotone=self.score.monotone(schema))
+
+    def release(self, tally: Integers, schema: Schema, epsilon: Fraction, noise: Noise) -> int:
+        return noise.permute_and_flip(self.score.scores(tally, schema), self._rate(schema, epsilon))
 
 
 @frozen(eq=False, repr=False)
@@ -63,7 +128,7 @@ class PickEach(PickByScore):
         apart = self.score.spread(schema) if spread is None else spread
         return epsilon / (rows_changed * self.score.touched(schema) * apart)
 
-    def release(self, tally: NDArray[np.int64], schema: Schema, epsilon: Fraction, noise: Noise) -> NDArray[np.int64]:
+    def release(self, tally: Integers, schema: Schema, epsilon: Fraction, noise: Noise) -> Integers:
         """The candidate picked in each group."""
         scores, allowed = self.score.scores(tally, schema), self.score.allowed(schema)
         spreads = self.score.spreads(schema, len(scores))
@@ -75,9 +140,7 @@ class PickEach(PickByScore):
         return picks
 
 
-def permute_and_flip_each(
-    noise: Noise, scores: NDArray[np.int64], allowed: NDArray[np.bool_] | None, rate: Fraction
-) -> NDArray[np.int64]:
+def permute_and_flip_each(noise: Noise, scores: Integers, allowed: Truths | None, rate: Fraction) -> Integers:
     """For each row of *scores* the index picked among those allowed.
 
     As in `Noise.permute_and_flip`: every candidate's coin comes up with chance exp(-gap * rate), and the pick is a
@@ -97,7 +160,7 @@ def permute_and_flip_each(
         tied = np.flatnonzero(winners == count)
         ranks[tied] = noise.below(int(count), len(tied))
     running = np.cumsum(coins, axis=1)
-    picks: NDArray[np.int64] = np.argmax(coins & (running == ranks[:, None] + 1), axis=1).astype(np.int64)
+    picks: Integers = np.argmax(coins & (running == ranks[:, None] + 1), axis=1).astype(np.int64)
     return picks
 
 
@@ -150,11 +213,12 @@ class PickLargest(Mechanism):
                 "epsilon is too little for this pick", fix="use a larger epsilon, or scale scores down"
             )
 
-    def release(self, tally: NDArray[np.int64], schema: Schema, epsilon: Fraction, noise: Noise) -> int:
+    def release(self, tally: Integers, schema: Schema, epsilon: Fraction, noise: Noise) -> int:
         unit = self._unit(schema)
         numbers = evaluated(self.candidates, tally, schema)
         scores = [
-            int(next(iter(each.flat()))) * unit.denominator // (each.denominator * unit.numerator) for each in numbers
+            int(next(iter(number.flat()))) * unit.denominator // (number.denominator * unit.numerator)
+            for number in numbers
         ]
         return noise.permute_and_flip(np.array(scores, dtype=np.int64), epsilon / self._steps(schema))
 
@@ -163,14 +227,16 @@ class PickLargest(Mechanism):
 
     def _spread(self, schema: Schema) -> Fraction:
         """The spread D."""
-        known = self._known(schema)
-        spread = _apart(each.enter for each in known)
-        return spread if schema.neighbours == "add_remove" else max(spread, _apart(each.swap for each in known))
+        facts = self._known(schema)
+        spread = _apart(candidate.enter for candidate in facts)
+        return (
+            spread if schema.neighbours == "add_remove" else max(spread, _apart(candidate.swap for candidate in facts))
+        )
 
     def _unit(self, schema: Schema) -> Fraction:
-        known = self._known(schema)
-        exact = Fraction(1, math.lcm(*(each.denominator for each in known)))
-        largest = max(max(-each.least, each.most) for each in known)
+        facts = self._known(schema)
+        exact = Fraction(1, math.lcm(*(candidate.denominator for candidate in facts)))
+        largest = max(max(-candidate.least, candidate.most) for candidate in facts)
         if largest / exact <= MOST_UNITS:
             return exact
         # A power of two, and one to spare for rounding down; in whole numbers, which no denominator is too long for.
@@ -180,7 +246,7 @@ class PickLargest(Mechanism):
     def _steps(self, schema: Schema) -> Fraction:
         """D in units."""
         unit, spread = self._unit(schema), self._spread(schema)
-        exact = all((1 / unit) % each.denominator == 0 for each in self._known(schema))
+        exact = all((1 / unit) % candidate.denominator == 0 for candidate in self._known(schema))
         return spread / unit if exact else spread / unit + 2
 
 
@@ -188,10 +254,9 @@ def _apart(changes: Iterable[Change]) -> Fraction:
     given = list(changes)
     if len(given) == 1:
         return max(given[0].high, Fraction(0)) - min(given[0].low, Fraction(0))
-    return max(each.high for each in given) - min(each.low for each in given)
+    return max(change.high for change in given) - min(change.low for change in given)
 
 
-Integers = NDArray[np.int64]
 LEAST_SHARE = Fraction(1, 10**6)
 MOST_THRESHOLD = 2**50
 MOST_PLACES = 2**22
@@ -229,8 +294,8 @@ class PickSeveral(FeatureTest):
             raise ProbeError(f"epsilon {show_amount(epsilon)} is too little for {self.times} picks", fix="epsilon=0.1")
 
     def _rate(self, schema: Schema, epsilon: Fraction) -> Fraction:
-        each = epsilon / self.times
-        return pick_rate(each, self.score.sensitivity(schema), monotone=self.score.monotone(schema))
+        of_a_pick = epsilon / self.times
+        return pick_rate(of_a_pick, self.score.sensitivity(schema), monotone=self.score.monotone(schema))
 
     def event(self, epsilon: Fraction) -> Event:
         """So many permute-and-flip events."""
@@ -321,3 +386,131 @@ class FindNthLargest(FeatureTest):
         values = self.score.values(tally, schema)
         largest = int(np.partition(values, len(values) - self.place)[len(values) - self.place])
         return largest + int(noise.discrete_laplace(self.scale(schema, epsilon), 1)[0])
+
+
+Places = Integers
+
+LARGEST_PENALTY = 2**40
+LARGEST_COST = 2**61
+DENSE_SIDE = 8
+"""Runs begin at every place or, once longer than this many, at every eighth of their length."""
+
+
+def run_starts(cells: int, length: int) -> Places:
+    """Where runs of a length, a power of two, may begin."""
+    return np.arange(0, cells - length + 1, max(1, length // DENSE_SIDE), dtype=np.int64)
+
+
+def deviations(counts: Integers, length: int) -> Integers:
+    """For each run of a length the sum of its counts' distances from their median.
+
+    That is the sum of the upper half less that of the lower half, a whole number.
+    """
+    starts = run_starts(len(counts), length)
+    if length == 1:
+        return np.zeros(len(starts), dtype=np.int64)
+    windows = np.lib.stride_tricks.sliding_window_view(counts, length)[:: max(1, length // DENSE_SIDE)]
+    halves = np.partition(windows, length // 2, axis=1)
+    upper = halves[:, length // 2 :].sum(axis=1)
+    distances: Integers = 2 * upper - windows.sum(axis=1)
+    return distances
+
+
+def cheapest_partition(cells: int, costs: dict[int, Integers]) -> Places:
+    """Where the runs of the cheapest partition begin; *costs* has, per length, the runs' costs in order.
+
+    Of equally cheap partitions, the one whose last run is shortest; of those, the one whose last but one is; and so on.
+    """
+    ending: list[list[tuple[int, int]]] = [[] for _ in range(cells + 1)]
+    for length, priced in sorted(costs.items()):
+        for end, cost in zip((run_starts(cells, length) + length).tolist(), priced.tolist(), strict=True):
+            ending[end].append((length, cost))
+    best = [0] * (cells + 1)
+    last = [0] * (cells + 1)
+    for end in range(1, cells + 1):
+        lowest, chosen = None, 0
+        for length, cost in ending[end]:
+            total = best[end - length] + cost
+            if lowest is None or total < lowest:
+                lowest, chosen = total, length
+        best[end], last[end] = lowest or 0, chosen
+    starts = []
+    end = cells
+    while end:
+        end -= last[end]
+        starts.append(end)
+    return np.array(starts[::-1], dtype=np.int64)
+
+
+@frozen(eq=False)
+class PickPartition(Mechanism):
+    """Pick the partition of a line of cells into runs that has the least noisy cost.
+
+    The runs are those of `run_starts` for all powers of two: single cells, so that there always is a partition, and
+    longer ones. A run's cost is its `deviations` plus the penalty, in steps of 1/grain, less noise Z >= 0 of its own,
+    with P(Z >= z) = exp(-z / scale), z whole steps.
+
+    *Proof, add_remove.* Let D' have one record more than D, in cell j. The distances from the median are the least sum
+    of distances from any one number, and moving one count by 1 moves each such sum by at most 1: so it moves the cost
+    of the runs that hold j by at most `grain` steps, and no other cost. Fix a partition P, and let I be its one run
+    that holds j. Fix the noise of all other runs. With it, P is picked exactly when it comes before every other
+    partition in the order of (noisy cost, the order in which `cheapest_partition` settles ties), a total order that
+    does not depend on the data. Against a partition that also has I, Z_I and the record cancel: it loses under both D
+    and D', or under neither. Against one that has another run J around j instead, P comes first exactly when Z_I >=
+    t, with t = cost(I) - cost(J) plus a whole number, which depends on other runs' costs and noise, and on who wins
+    ties, only. So P is picked exactly when Z_I >= t for the largest such t (or never, or always if there is none),
+    and between D and D' that t moves by at most 2 * grain, since cost(I) and cost(J) each move by at most grain.
+    Because P(Z >= t + s) >= exp(-s / scale) * P(Z >= t) for all t and s >= 0, the probability of P changes by a
+    factor of at most exp(2 * grain / scale), for every value of the other noises and so on average. scale = 2 * grain
+    / epsilon.
+
+    *Proof, replace_one.* Replacing a record is removing one, then adding one: two steps of the above, each with half of
+    epsilon. scale = 4 * grain / epsilon. A row that enters or leaves a part of the table is one step.
+
+    Li, Hay, Miklau, Wang, PVLDB 7(5), 2014. The proof is ours: with the median in place of the mean a run's cost moves
+    by 1 per record, where the paper has 2, and with one-sided noise the factor 2 buys less noise than the paper's
+    Laplace.
+    """
+
+    events = PermuteAndFlip
+    columns: tuple[str, ...] = field(converter=names)
+    order: Places = field(converter=int64s, validator=Sides(1))
+    """The cells of the grid as a line: their numbers, each once."""
+    penalty: Fraction = field(converter=public_number)
+    """What a run costs beside its deviations, so that there are not too many."""
+    grain: int = field(default=1, converter=whole, validator=Within(1, LARGEST_PENALTY))
+    """Steps per unit of cost, a whole number of them: noise comes in whole steps."""
+
+    def kernel(self, schema: Schema) -> Kernel:
+        """The counts of the cells, in line."""
+        return Regions(self.columns, self.order, (np.arange(len(self.order)),))
+
+    def check(self, schema: Schema, epsilon: Fraction) -> None:
+        """Refuse a penalty that makes no sense."""
+        if not 0 <= self.penalty * self.grain <= LARGEST_PENALTY:
+            raise ProbeError(
+                f"the penalty is {show_amount(self.penalty)}, with {self.grain} steps to one",
+                why="it is at least 0, and at most 2**40 steps",
+            )
+
+    def scale(self, schema: Schema, epsilon: Fraction) -> Fraction:
+        return (2 if schema.neighbours == "add_remove" else 4) * self.grain / epsilon
+
+    def release(self, tally: Integers, schema: Schema, epsilon: Fraction, noise: Noise) -> Places:
+        """Where the runs of the picked partition begin, in the line."""
+        ratio = Exponential(self.scale(schema, epsilon))
+        penalty = round(self.penalty * self.grain)
+        costs = {}
+        length = 1
+        while length <= len(tally):
+            # Cut off where steps would not fit 64 bits; what is cut off moves no further than what is not.
+            whole = np.minimum(deviations(tally, length), LARGEST_COST // self.grain)
+            costs[length] = self.grain * whole + penalty
+            costs[length] -= noise.geometric(ratio, len(costs[length]))
+            length *= 2
+        return cheapest_partition(len(tally), costs)
+
+    @staticmethod
+    def lengths(starts: Places, cells: int) -> Places:
+        """How long the runs are."""
+        return np.array([right - left for left, right in pairwise([*starts.tolist(), cells])], dtype=np.int64)

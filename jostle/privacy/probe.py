@@ -9,7 +9,6 @@ from numbers import Integral
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from jostle.errors import ExpressionError, JostleError, ProbeError, shown
 from jostle.given import PRICE, called_as, given_flag
@@ -23,12 +22,20 @@ from jostle.privacy.expressions import NODES, known_of
 from jostle.privacy.imitations import Imitation
 from jostle.privacy.ledger import Charge
 from jostle.privacy.measured import MeasuredCells, MeasuredCount, MeasuredNumber, MeasuredNumbers, MeasuredTop
-from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, Mechanism, Pick, SparseAnswer, sensitivity
+from jostle.privacy.mechanisms import (
+    AddNoise,
+    AddNoiseAbove,
+    AddNoiseTo,
+    Mechanism,
+    NoisyNumbers,
+    SparseAnswer,
+    sensitivity,
+)
 from jostle.privacy.nodes import Expression, Tally
-from jostle.privacy.release import AddNoiseTo, NoisyNumbers
+from jostle.privacy.picks import Pick
 from jostle.privacy.scores import Fullest, Score
 from jostle.privacy.selection import Selection
-from jostle.tables.fields import name, names
+from jostle.tables.fields import Floats, Integers, name, names
 from jostle.tables.kernels import Counts, DenseKernel, SparseCounts
 from jostle.tables.persons import PersonCount
 from jostle.tables.regions import Regions
@@ -122,8 +129,8 @@ class Probe:
         answer counts for one group alone, the last that it refines; of groups that none refines, nothing is known. With
         *so_far*, what was bought in this allotment counts as well, as it does in one that is made of it.
         """
-        known: tuple[Look | None, ...] = self._ask("known", kernel, so_far)
-        return known
+        looks: tuple[Look | None, ...] = self._ask("known", kernel, so_far)
+        return looks
 
     # Questions
 
@@ -157,10 +164,10 @@ class Probe:
         bought, most = self.measure_refinable(kernel, epsilon, site=site), self._changed(kernel)
         rows_each = 1 if kernel.of_persons else self.schema.rows_per_person or 1
 
-        def measured(found: Refinable) -> MeasuredCount:
-            (noisy,) = found.cells
-            evidence = CountEvidence(noisy, most / found.epsilon, found.epsilon, rows_each=rows_each)
-            return MeasuredCount(evidence, lambda more, place: measured(self.refine(found, more, site=place or site)))
+        def measured(answer: Refinable) -> MeasuredCount:
+            (noisy,) = answer.cells
+            evidence = CountEvidence(noisy, most / answer.epsilon, answer.epsilon, rows_each=rows_each)
+            return MeasuredCount(evidence, lambda more, name: measured(self.refine(answer, more, site=name or site)))
 
         return measured(bought)
 
@@ -212,19 +219,19 @@ class Probe:
     def histogram(self, *columns: str | Iterable[str], epsilon: Amount, site: str = "histogram") -> MeasuredCells:
         """The number of rows for each combination of the columns' codes, noised, one axis per column."""
         schema, cost = self.schema, epsilon_amount(epsilon)
-        given = tuple(each for group in columns for each in names(group))
+        given = tuple(column for group in columns for column in names(group))
         kernel = Counts.of(*given)
         labels = tuple(schema[column].labels for column in given)
         sides, most = tuple(map(len, labels)), self._changed(kernel)
 
-        def measured(found: Refinable) -> MeasuredCells:
+        def measured(answer: Refinable) -> MeasuredCells:
             return MeasuredCells.of(
-                np.array(found.cells, dtype=np.int64).reshape(sides),
+                np.array(answer.cells, dtype=np.int64).reshape(sides),
                 given,
                 labels,
-                noise=most / found.epsilon,
-                cost=found.epsilon,
-                refined=lambda more, place: measured(self.refine(found, more, site=place or site)),
+                noise=most / answer.epsilon,
+                cost=answer.epsilon,
+                refined=lambda more, name: measured(self.refine(answer, more, site=name or site)),
             )
 
         return measured(self.measure_refinable(kernel, cost, site=site))
@@ -249,19 +256,19 @@ class Probe:
         counts, noise = cells.value, cells.noise
         order = np.argsort(-counts, kind="stable")[: int(given)].tolist()
         (labels,) = cells.labels
-        found = MeasuredTop(
-            (labels[place], MeasuredCount(CountEvidence(int(counts[place]), noise, cells.cost, among=size)))
-            for place in order
+        commonest = MeasuredTop(
+            (labels[code], MeasuredCount(CountEvidence(int(counts[code]), noise, cells.cost, among=size)))
+            for code in order
         )
-        self.note_answer(found.said, site=site)
-        return found
+        self.note_answer(commonest.said, site=site)
+        return commonest
 
-    def measure(self, kernel: DenseKernel, epsilon: Amount, *, site: str = "measure") -> NDArray[np.int64]:
+    def measure(self, kernel: DenseKernel, epsilon: Amount, *, site: str = "measure") -> Integers:
         """A tally with exact discrete-Laplace noise on every cell.
 
         The noise has scale (the most that one row changes, summed over cells) / epsilon.
         """
-        answer: NDArray[np.int64] = self._ask("perform", AddNoise(kernel), epsilon, site)
+        answer: Integers = self._ask("perform", AddNoise(kernel), epsilon, site)
         return answer
 
     def measure_refinable(self, kernel: DenseKernel, epsilon: Amount, *, site: str = "measure") -> Refinable:
@@ -308,7 +315,7 @@ class Probe:
 
     def release_cells(
         self, expression: Expression, epsilon: Amount, *, site: str = "release", single: bool = False
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         """All numbers of a private expression, noised: together they cost epsilon."""
         NODES.check(expression)
         if given_flag(single, "single", error=ExpressionError) and (shape := known_of(expression, self.schema).shape):
@@ -321,7 +328,7 @@ class Probe:
         answer: NoisyNumbers = self.perform(AddNoiseTo(expression), epsilon, site=site)
         return answer.values
 
-    def _persons_among(self, expression: Tally, epsilon: Amount, site: str) -> NDArray[np.float64]:
+    def _persons_among(self, expression: Tally, epsilon: Amount, site: str) -> Floats:
         """The number of persons, noised as that of a table is: alone, each counts once, whatever rows are looked at."""
         probe = self
         for column, codes in expression.layer(self.schema).where:
@@ -430,14 +437,14 @@ class Probe:
 
     # Chance that has nothing to do with the rows
 
-    def below(self, bound: int, count: int) -> NDArray[np.int64]:
+    def below(self, bound: int, count: int) -> Integers:
         """*count* uniform whole numbers below *bound*."""
-        answer: NDArray[np.int64] = self._ask("below", bound, count)
+        answer: Integers = self._ask("below", bound, count)
         return answer
 
-    def shuffled(self, count: int) -> NDArray[np.int64]:
+    def shuffled(self, count: int) -> Integers:
         """0 .. count-1 in random order."""
-        answer: NDArray[np.int64] = self._ask("shuffled", count)
+        answer: Integers = self._ask("shuffled", count)
         return answer
 
     def _ask(self, question: str, *details: object) -> Any:

@@ -12,33 +12,43 @@ from typing import Any, TypeVar
 
 import numpy as np
 from attrs import Factory, evolve, field, frozen
-from numpy.typing import NDArray
 
 from jostle.errors import BudgetError, JostleError, ProbeError, VaultError, shown
 from jostle.privacy.amounts import INSIDE_BITS, epsilon_amount, recorded
 from jostle.privacy.chains import Answered, Chain, Chains, Refinable
+from jostle.privacy.descent import Descent
 from jostle.privacy.events import Allotment, Reserved, price
 from jostle.privacy.evidence import PARTITIONS, Look, Measurement, known_rows, look_at
+from jostle.privacy.fields import TYPES
 from jostle.privacy.imitations import IMITATIONS, Imitation
 from jostle.privacy.ledger import Charge, Ledger
-from jostle.privacy.mechanism_list import MECHANISMS
-from jostle.privacy.mechanisms import AddNoise, Mechanism, check_scale, check_tally
+from jostle.privacy.mechanisms import (
+    AddNoise,
+    AddNoiseAbove,
+    AddNoiseByLevel,
+    AddNoiseTo,
+    AddNoiseToSpread,
+    Mechanism,
+    NoisyNumbers,
+    check_scale,
+    check_tally,
+)
 from jostle.privacy.noise import Noise
-from jostle.privacy.release import NoisyNumbers
+from jostle.privacy.picks import FindAbove, FindNthLargest, Pick, PickEach, PickLargest, PickPartition, PickSeveral
 from jostle.privacy.selection import SELECTIONS, Scored, Selection, best_of, seen_of
 from jostle.tables.block import Where
 from jostle.tables.closed import Closed, Places
 from jostle.tables.engines import FewerRows, Partial, RowSource, RowView, ViewSource
-from jostle.tables.fields import name, names, text, truth, whole, wholes
+from jostle.tables.fields import Integers, name, names, text, truth, whole, wholes
 from jostle.tables.hashes import Portion
+from jostle.tables.joints import KeptCounts
 from jostle.tables.kernels import Counts, Kernel
 from jostle.tables.persons import OfPersons
+from jostle.tables.pools import GridCounts
 from jostle.tables.regions import Regions
 from jostle.tables.schema import Schema
 from jostle.trace.records import RECORD_TYPES, Charged, Chosen, Record, Refused, Released, Stated, Trace, shortened
 from jostle.visible import visible
-
-__all__ = ["QUESTIONS", "Room", "kept_back"]
 
 MOST_PORTIONS = 1000
 KEYS = 2**62
@@ -50,6 +60,28 @@ Result = TypeVar("Result")
 Asked = Closed | Places | Callable[[Any], object]
 """What a question is asked with: a member of a list, or what a converter of plain values reads."""
 
+MECHANISMS = Closed(
+    "mechanism",
+    (
+        AddNoise,
+        AddNoiseAbove,
+        AddNoiseByLevel,
+        AddNoiseTo,
+        AddNoiseToSpread,
+        Descent,
+        FindAbove,
+        FindNthLargest,
+        Pick,
+        PickEach,
+        PickLargest,
+        PickPartition,
+        PickSeveral,
+    ),
+    why="a mechanism sees un-noised tallies, so only those proved beforehand may be used",
+    error=ProbeError,
+    types=TYPES,
+)
+"""All mechanisms: the ways in which anything computed from rows may leave."""
 NOTES = Closed(
     "record of a choice or a statement",
     (Chosen, Stated),
@@ -95,14 +127,6 @@ QUESTIONS: Mapping[str, tuple[Asked, ...]] = MappingProxyType(
 """The methods of a room that a key gives use of, with what each is asked with: members of lists, or plain values."""
 
 
-def _declared_rows(room: Room) -> int | None:
-    return room.source.schema.rows
-
-
-def _rows_of_a_person(room: Room) -> int:
-    return room.persons_rows
-
-
 @frozen(eq=False, repr=False)
 class Room:
     """Rows and everything needed to answer about them."""
@@ -116,7 +140,7 @@ class Room:
     probe: Callable[[Room], Any]
     """Gives a probe on a room: what is run in here asks as everybody does."""
     path: str = ""
-    declared: int | None = field(default=Factory(_declared_rows, takes_self=True))
+    declared: int | None = field(default=Factory(lambda room: room.schema.rows, takes_self=True))
     """Number of rows, where it is declared; of a part, it is not."""
     before: tuple[Measurement, ...] = ()
     """What was released of the same rows before this allotment: in those that it is part of."""
@@ -128,10 +152,12 @@ class Room:
     """Not empty once a question went wrong among the rows; one list for all rooms made from one."""
     chains: Chains = field(factory=Chains)
     """What was released and may be released again with less noise."""
-    unit: int = field(default=Factory(_rows_of_a_person, takes_self=True))
+    unit: int = field(default=Factory(lambda room: room.persons_rows, takes_self=True))
     """How many rows of a person an amount of whoever asks is for. In here, and in the ledger, it is for one row."""
     divided: bool = False
     """Whether it is a part, or in one: a person may be in several of them."""
+    kept: KeptCounts = field(factory=KeptCounts, init=False)
+    """What was counted of these rows in here; a room that is made from this one begins anew."""
 
     @property
     def schema(self) -> Schema:
@@ -201,8 +227,8 @@ class Room:
         chain = self.chains.take(number)
         try:
             event, site = chain.event(epsilon, self.unit), self.site(site)
-            for each in chain.scales(epsilon):
-                check_scale(each)
+            for noise_scale in chain.scales(epsilon):
+                check_scale(noise_scale)
             more = recorded(epsilon - chain.levels[-1], INSIDE_BITS)
             line = self._spend(partial(self.ledger.extend, chain.line, event, site), site, type(event).__name__, more)
         except JostleError as refusal:
@@ -211,12 +237,12 @@ class Room:
                 raise chain.too_little(refusal, epsilon, self.unit) from None
             raise
         finer = self._among_rows("refine", lambda: chain.next(epsilon, line, self.noise.of_a_release()))
-        found, released = finer.refinable(self.chains.add(finer)), finer.released
+        answer, released = finer.refinable(self.chains.add(finer)), finer.released
         scale, _ = chain.scales(epsilon)
         self.trace.add(Released(site, AddNoise.__name__, scale, released.size, shortened(released)), released)
         # What was known by the first release is known better: both together would count its noise twice.
-        chain.known[:] = [*(each for each in chain.known if each not in chain.told), *finer.told]
-        return found
+        chain.known[:] = [*(measurement for measurement in chain.known if measurement not in chain.told), *finer.told]
+        return answer
 
     def _answer(self, mechanism: Mechanism, epsilon: Fraction, site: str) -> Answered:
         """A mechanism's answer, the tally that it was made from, and the line in the ledger."""
@@ -231,8 +257,8 @@ class Room:
         kernel.cells(schema)
         mechanism.check(schema, epsilon)
         scale, event = mechanism.scale(schema, epsilon), mechanism.event(epsilon)
-        for each in mechanism.scales(schema, epsilon) if scale is None else (scale,):
-            check_scale(each)
+        for noise_scale in mechanism.scales(schema, epsilon) if scale is None else (scale,):
+            check_scale(noise_scale)
         site = self.site(site)
         self.source.ready()
         line = self._spend(partial(self.ledger.enter, event, site), site, type(event).__name__, epsilon)
@@ -247,9 +273,9 @@ class Room:
 
     def select(self, selection: Selection[Any], epsilon: Fraction, site: str) -> Any:
         """The best-scored of a random number of candidate runs: check, charge once, run, release, note it."""
-        each = selection.stopping.each(epsilon)
-        selection.check(self.public, each)
-        event, site = selection.event(each), self.site(site)
+        of_a_run = selection.stopping.each(epsilon)
+        selection.check(self.public, of_a_run)
+        event, site = selection.event(of_a_run), self.site(site)
         cost = price(event, self.ledger.neighbours)
         self.source.ready()
         self._spend(partial(self.ledger.enter, event, site), site, type(event).__name__, cost)
@@ -257,7 +283,7 @@ class Room:
         # Candidates are alike: all know what was released before the first of them, and nothing of each other.
         before = (*self.before, *self.released)
         try:
-            run = partial(self._run, selection, each, site, before)
+            run = partial(self._run, selection, of_a_run, site, before)
             best, seen = best_of(selection.stopping, self.noise, run)
         except KeyboardInterrupt:
             raise
@@ -278,42 +304,43 @@ class Room:
         return best.answer, best.score
 
     def _run(
-        self, selection: Selection[Any], each: Fraction, site: str, before: tuple[Measurement, ...]
+        self, selection: Selection[Any], of_a_run: Fraction, site: str, before: tuple[Measurement, ...]
     ) -> tuple[Scored, tuple[Record, ...]]:
         """Run one candidate in a room of its own, and close that for good; return what it gave, and what is to be seen.
 
         It may spend what was charged for it, to the last digit.
         """
         neighbours, trace = self.ledger.neighbours, Trace()
-        ledger = Ledger(price(selection.candidate(each), neighbours), neighbours, most_bits=INSIDE_BITS)
+        ledger = Ledger(price(selection.candidate(of_a_run), neighbours), neighbours, most_bits=INSIDE_BITS)
         inner = evolve(self, ledger=ledger, trace=trace, path=site, failures=[], before=before, released=[])
         inner = evolve(inner, unit=1, chains=Chains())  # their numbers would tell how many candidates there were
-        place = int(inner.noise.below(selection.size, 1)[0])
+        candidate = int(inner.noise.below(selection.size, 1)[0])
         db = self.probe(inner)
         try:
             # An empty context: no handler of choices stands around a candidate.
-            scored = contextvars.Context().run(_candidate, lambda: selection.run(db, place, each))
+            scored = contextvars.Context().run(_candidate, lambda: selection.run(db, candidate, of_a_run))
         finally:
             inner.failures.append(True)
         return scored, seen_of(trace.records)
 
     def _tally(self, kernel: Kernel) -> Partial:
         """A tally of the rows, of a kernel's cells."""
-        tally = self.source.tally(kernel, self.where)
+        of_rows = partial(self.source.tally, where=self.where)
+        tally = self.kept.tally(kernel, of_rows) if isinstance(kernel, GridCounts) else of_rows(kernel)
         check_tally(tally, kernel, kernel.cells(self.source.schema))
         return tally
 
-    def _release(self, mechanism: Mechanism, epsilon: Fraction) -> tuple[Any, NDArray[np.int64], Any]:
+    def _release(self, mechanism: Mechanism, epsilon: Fraction) -> tuple[Any, Integers, Any]:
         """A mechanism's answer, the numbers in it, and what it was made from."""
         schema = self.source.schema
-        found = mechanism.collect(self._tally, schema)
-        answer = mechanism.release(found, schema, epsilon, self.noise.of_a_release())
-        return answer, mechanism.shown(answer), found
+        tally = mechanism.collect(self._tally, schema)
+        answer = mechanism.release(tally, schema, epsilon, self.noise.of_a_release())
+        return answer, mechanism.shown(answer), tally
 
     def _among_rows(self, question: str, work: Callable[[], Result]) -> Result:
         """The result of work on rows; if anything goes wrong there, close a private room, and say no more of it."""
         try:
-            found = work()
+            result = work()
         except KeyboardInterrupt:  # whoever asks, interrupts
             raise
         except BaseException:
@@ -321,7 +348,7 @@ class Room:
             if not self.private:
                 raise
         else:
-            return found
+            return result
         # Even Jostle's own words: what public facts refuse was refused before the charge, so these may be about rows.
         raise kept_back(question)
 
@@ -472,23 +499,23 @@ class Room:
         return tuple(
             evolve(
                 part,
-                source=ViewSource(self.schema, self.source, Portion(self.schema, key, place, count)),
+                source=ViewSource(self.schema, self.source, Portion(self.schema, key, index, count)),
                 ledger=ledger,
-                path=self.site(f"portion {place + 1} of {count}"),
+                path=self.site(f"portion {index + 1} of {count}"),
                 released=[],
             )
-            for place, ledger in enumerate(self.ledger.split(count))
+            for index, ledger in enumerate(self.ledger.split(count))
         )
 
     def charges(self) -> tuple[Charge, ...]:
         """All charges made here, as whoever asks counts."""
         return tuple(charge.times(self.unit) for charge in self.ledger.charges)
 
-    def below(self, bound: int, count: int) -> NDArray[np.int64]:
+    def below(self, bound: int, count: int) -> Integers:
         """Uniform whole numbers that have nothing to do with the rows."""
         return self.noise.below(bound, _checked_count(count))
 
-    def shuffled(self, count: int) -> NDArray[np.int64]:
+    def shuffled(self, count: int) -> Integers:
         """0 .. count-1 in an order that has nothing to do with the rows."""
         return self.noise.distinct(count, _checked_count(count))
 

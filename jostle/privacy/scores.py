@@ -1,6 +1,6 @@
 """Scores: what a pick maximises, with what one row can change of it.
 
-Like kernels, scores are descriptions from a closed list (`score_lists`): computing one means looking at un-noised
+Like kernels, scores are descriptions from a closed list (`SCORES`): computing one means looking at un-noised
 tallies, which only code written for that may do. A score says for itself how far neighbours can move it, and whether
 all candidates' scores move the same way when a row is added (*monotone*), which halves the noise a pick needs.
 
@@ -16,10 +16,9 @@ from typing import Any
 
 import numpy as np
 from attrs import field, frozen
-from numpy.typing import NDArray
 
 from jostle.errors import ProbeError
-from jostle.tables.fields import ANY_WHOLE, Component, Sides, Within, int64s, name, names, whole
+from jostle.tables.fields import ANY_WHOLE, Component, Integers, Sides, Within, int64s, name, names, whole
 from jostle.tables.kernels import Counts, DenseKernel, Kernel
 from jostle.tables.number_kernels import Ranks
 from jostle.tables.regions import box_sums, check_sides
@@ -35,7 +34,7 @@ class Score(ABC):
         """The kernel that is tallied."""
 
     @abstractmethod
-    def scores(self, tally: Any, schema: Schema) -> NDArray[np.int64]:
+    def scores(self, tally: Any, schema: Schema) -> Integers:
         """The candidates' scores."""
 
     @abstractmethod
@@ -58,7 +57,7 @@ class CountScore(Score):
     by 1 at most, some up and some down.
     """
 
-    def scores(self, tally: NDArray[np.int64], schema: Schema) -> NDArray[np.int64]:
+    def scores(self, tally: Integers, schema: Schema) -> Integers:
         return tally
 
     def sensitivity(self, schema: Schema) -> Fraction:
@@ -101,7 +100,6 @@ def pick_rate(epsilon: Fraction, sensitivity: Fraction, *, monotone: bool) -> Fr
     return epsilon / sensitivity if monotone else epsilon / (2 * sensitivity)
 
 
-Integers = NDArray[np.int64]
 MOST_PARTS = 2**20
 """So many times as many rows as a table may have fit in 63 bits."""
 
@@ -160,10 +158,10 @@ class Misfit(Score):
     """
 
     columns: tuple[str, ...] = field(converter=names)
-    low: NDArray[np.int64] = field(converter=int64s, validator=Sides(2))
+    low: Integers = field(converter=int64s, validator=Sides(2))
     """Boxes by columns."""
-    high: NDArray[np.int64] = field(converter=int64s, validator=Sides(2))
-    answers: NDArray[np.int64] = field(converter=int64s, validator=Sides(1, Within(-FARTHEST, FARTHEST)))
+    high: Integers = field(converter=int64s, validator=Sides(2))
+    answers: Integers = field(converter=int64s, validator=Sides(1, Within(-FARTHEST, FARTHEST)))
     """One for each box."""
 
     def kernel(self, schema: Schema) -> DenseKernel:
@@ -177,10 +175,10 @@ class Misfit(Score):
             raise ProbeError("the boxes to pick from do not lie in the grid, one whole-numbered answer each")
         return Counts.of(*self.columns)
 
-    def scores(self, tally: NDArray[np.int64], schema: Schema) -> NDArray[np.int64]:
+    def scores(self, tally: Integers, schema: Schema) -> Integers:
         """Each box's distance."""
         grid = tally.reshape([schema[name].size for name in self.columns])
-        distances: NDArray[np.int64] = np.abs(box_sums(grid, self.low, self.high) - self.answers)
+        distances: Integers = np.abs(box_sums(grid, self.low, self.high) - self.answers)
         return distances
 
     def sensitivity(self, schema: Schema) -> Fraction:

@@ -17,9 +17,10 @@ and for swaps; for swaps, what follows from the entries of the result holds as w
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from attrs import frozen
@@ -85,9 +86,9 @@ class Numbers:
     def gathered(self, sums: Sequence[int], shape: tuple[int, ...]) -> Numbers:
         """Sums of some: of each number it is said in which sum it is, or, below 0, that it is in none."""
         wide = _wide(self.array, _magnitude(self.array) * max(1, self.array.size)).ravel()
-        found, places = np.zeros(math.prod(shape), dtype=wide.dtype), np.asarray(sums)
-        np.add.at(found, places[places >= 0], wide[places >= 0])
-        return Numbers(_array(found.reshape(shape)), self.denominator)
+        totals, places = np.zeros(math.prod(shape), dtype=wide.dtype), np.asarray(sums)
+        np.add.at(totals, places[places >= 0], wide[places >= 0])
+        return Numbers(_array(totals.reshape(shape)), self.denominator)
 
     def largest(self, axis: int | None = None) -> Numbers:
         """The largest along an axis, or of all."""
@@ -123,14 +124,14 @@ class Numbers:
 
     def flat(self) -> list[int]:
         """The whole numbers one by one, as Python's own."""
-        return [int(each) for each in self.array.ravel()]
+        return [int(number) for number in self.array.ravel()]
 
 
 def joined(items: Iterable[Numbers]) -> Numbers:
     """All numbers of all items in a row, over one denominator."""
     given = tuple(items)
-    shared = math.lcm(*(each.denominator for each in given))
-    arrays = [each.over(shared).array.ravel() for each in given]
+    shared = math.lcm(*(numbers.denominator for numbers in given))
+    arrays = [numbers.over(shared).array.ravel() for numbers in given]
     largest = max(map(_magnitude, arrays))
     return Numbers(np.concatenate([_wide(array, largest) for array in arrays]), shared)
 
@@ -138,8 +139,7 @@ def joined(items: Iterable[Numbers]) -> Numbers:
 ZERO = Fraction(0)
 
 
-@frozen
-class Change:
+class Change(NamedTuple):
     """Bounds on x(D') - x(D), for a vector x of one or more cells."""
 
     low: Fraction
@@ -185,31 +185,11 @@ class Change:
 
     def meet(self, other: Change) -> Change:
         """The change that holds where both hold."""
-        return Change(
-            max(self.low, other.low),
-            min(self.high, other.high),
-            min(self.up, other.up),
-            min(self.down, other.down),
-            min(self.moved, other.moved),
-            max(self.total_low, other.total_low),
-            min(self.total_high, other.total_high),
-            min(self.cells_up, other.cells_up),
-            min(self.cells_down, other.cells_down),
-        )
+        return Change(*(tighter(*both) for tighter, *both in zip(TIGHTER, self, other, strict=True)))
 
     def plus(self, other: Change) -> Change:
         """The change of a sum of two vectors, cell by cell."""
-        return Change(
-            self.low + other.low,
-            self.high + other.high,
-            self.up + other.up,
-            self.down + other.down,
-            self.moved + other.moved,
-            self.total_low + other.total_low,
-            self.total_high + other.total_high,
-            self.cells_up + other.cells_up,
-            self.cells_down + other.cells_down,
-        )
+        return Change(*map(operator.add, self, other))
 
     def times(self, factor: Fraction) -> Change:
         """The change of a multiple."""
@@ -217,17 +197,7 @@ class Change:
             return self.negated().times(-factor)
         if factor == 0:
             return Change.single(ZERO, ZERO)
-        return Change(
-            factor * self.low,
-            factor * self.high,
-            factor * self.up,
-            factor * self.down,
-            factor * self.moved,
-            factor * self.total_low,
-            factor * self.total_high,
-            self.cells_up,
-            self.cells_down,
-        )
+        return Change(*map(operator.mul, self, (*[factor] * 7, 1, 1)))
 
     def negated(self) -> Change:
         """The change of the negative, which is also that of x when a row leaves."""
@@ -249,6 +219,10 @@ class Change:
         moved = min(self.moved, up + down)
         total_low, total_high = max(self.total_low, -down, cells * low), min(self.total_high, up, cells * high)
         return Change(low, high, up, down, moved, total_low, total_high, cells_up, cells_down)
+
+
+TIGHTER: tuple[Callable[..., Any], ...] = (max, min, min, min, min, max, min, min, min)
+"""Which of two bounds says more, in the order of the fields of a `Change`."""
 
 
 @frozen

@@ -47,15 +47,16 @@ from typing import Literal, get_args
 
 import numpy as np
 from attrs import field, frozen
-from numpy.typing import NDArray
 
 from jostle.errors import ProbeError
 from jostle.privacy.scores import CountScore
 from jostle.tables.fields import (
     Component,
     Components,
+    Integers,
     OneOf,
     Sides,
+    Truths,
     Within,
     int64_arrays,
     int64s,
@@ -72,7 +73,6 @@ from jostle.tables.routes import LeafCounts, Routing, SplitCounts
 from jostle.tables.rules import Margins
 from jostle.tables.schema import Schema
 
-Integers = NDArray[np.int64]
 Utility = Literal["Max", "Gini", "InfoGain"]
 
 GRID = 2**10
@@ -99,7 +99,7 @@ class GroupScore(ABC):
     def scores(self, tally: Integers, schema: Schema) -> Integers:
         """The scores, a row per group."""
 
-    def allowed(self, schema: Schema) -> NDArray[np.bool_] | None:
+    def allowed(self, schema: Schema) -> Truths | None:
         """Which candidates each group has; None if all of them. A public fact."""
         return None
 
@@ -141,7 +141,7 @@ class SplitScore(RoutedScore):
     """Each candidate's place among the routing's columns."""
     cuts: Integers = field(converter=int64s, validator=Sides(1))
     """Where each candidate cuts its column in two, codes below it to the left; 0 if it splits by value."""
-    may: NDArray[np.bool_] = field(converter=truths, validator=Sides(2))
+    may: Truths = field(converter=truths, validator=Sides(2))
     """Open leaves by candidates."""
     rows_bound: int = field(default=1, converter=whole, validator=ROWS_BOUND)
     """For InfoGain: a public bound on the number of rows."""
@@ -155,8 +155,8 @@ class SplitScore(RoutedScore):
     def check(self, schema: Schema) -> None:
         """Refuse candidates that are none."""
         sizes = np.array([schema[name].size for name in self.routing.columns], dtype=np.int64)
-        known = (self.columns >= 0) & (self.columns < len(sizes))
-        if not len(self.columns) or len(self.columns) != len(self.cuts) or not known.all():
+        there = (self.columns >= 0) & (self.columns < len(sizes))
+        if not len(self.columns) or len(self.columns) != len(self.cuts) or not there.all():
             raise ProbeError("a candidate's column is none of the routing's")
         if np.any((self.cuts < 0) | (self.cuts >= sizes[self.columns])):
             raise ProbeError("a candidate's cut is not inside its column")
@@ -170,7 +170,7 @@ class SplitScore(RoutedScore):
         ):
             raise ProbeError("the handicaps are not one for each candidate, from 0 to 2**40")
 
-    def allowed(self, schema: Schema) -> NDArray[np.bool_]:
+    def allowed(self, schema: Schema) -> Truths:
         """Which candidates each open leaf has."""
         return self.may
 
@@ -299,7 +299,7 @@ class MixedSplitScore(RoutedScore):
     columns: Integers = field(converter=int64s, validator=Sides(1))
     """As in `SplitScore`."""
     cuts: Integers = field(converter=int64s, validator=Sides(1))
-    may: tuple[NDArray[np.bool_], ...] = field(converter=truth_arrays, validator=Sides(2))
+    may: tuple[Truths, ...] = field(converter=truth_arrays, validator=Sides(2))
     """For each utility, its leaves by candidates."""
     rows_bound: int = field(default=1, converter=whole, validator=ROWS_BOUND)
 
@@ -314,7 +314,7 @@ class MixedSplitScore(RoutedScore):
         for part in self._parts():
             part.check(schema)
 
-    def allowed(self, schema: Schema) -> NDArray[np.bool_]:
+    def allowed(self, schema: Schema) -> Truths:
         """Which candidates each open leaf has."""
         return np.concatenate(self.may)
 
@@ -428,10 +428,10 @@ class Halves(GroupScore):
         uneven = np.abs(2 * below[None, 1:-1] - below[self.begins, None] - below[self.ends, None])
         return np.where(self.allowed(schema), -uneven, 0)
 
-    def allowed(self, schema: Schema) -> NDArray[np.bool_]:
+    def allowed(self, schema: Schema) -> Truths:
         """Which cuts are inside each stretch."""
         places = np.arange(1, len(self.margins.cuts) + 1)
-        inside: NDArray[np.bool_] = (places > self.begins[:, None]) & (places < self.ends[:, None])
+        inside: Truths = (places > self.begins[:, None]) & (places < self.ends[:, None])
         return inside
 
     def spread(self, schema: Schema) -> int:

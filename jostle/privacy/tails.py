@@ -17,13 +17,13 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
+
+from jostle.tables.fields import Floats
 
 FINEST = 40
 """Halvings in a search: to a million-millionth of where it begins."""
 PARTS, ROUNDS = np.arange(1, 1025) / 1024, 3
 """Of a search among many places at once: to a thousand-millionth."""
-Floats = NDArray[np.float64]
 NEGLIGIBLE = 1e-9
 FREQUENCIES = 4000
 HIGHEST_FREQUENCY = 60
@@ -89,14 +89,14 @@ def ends_around(
     ways = len(misses)
     last, least = np.repeat(np.array(ends, dtype=np.float64), ways), np.tile(misses, 2)[:, None]
     near, far = np.full(2 * ways, here), last
-    each, nowhere = np.arange(2 * ways), np.zeros(2 * ways, dtype=np.bool_)
+    way, nowhere = np.arange(2 * ways), np.zeros(2 * ways, dtype=np.bool_)
     for _ in range(ROUNDS):
         places = near[:, None] + (far - near)[:, None] * PARTS
         places[:, -1] = far
         holds = chance(places) < least
         nowhere |= ~holds[:, -1]
         first = holds.argmax(axis=1)
-        near, far = np.where(first > 0, places[each, first - 1], near), places[each, first]
+        near, far = np.where(first > 0, places[way, first - 1], near), places[way, first]
     low, high = np.where(nowhere, last, far).reshape(2, ways).tolist()
     return list(zip(low, high, strict=True))
 
@@ -125,14 +125,7 @@ def _many_tails(sizes: Mapping[float, int]) -> Callable[[float], float]:
 
 def mean_from(sampled: float, rows: float, miss: float, *, upward: bool) -> float:
     """Population mean, of numbers from 0 to 1, that is as far from the sample's as it may be, with chance *miss*."""
-    most = math.log(1 / miss) / max(rows, 1e-9)
-
-    def too_far(mean: float) -> bool:
-        return _divergence(sampled, mean) >= most
-
-    if upward:
-        return min(1.0, bisected(too_far, sampled, 1.0))
-    return max(0.0, 1 - bisected(lambda mirrored: too_far(1 - mirrored), 1 - sampled, 1.0))
+    return _share_from(sampled, lambda mean: _divergence(sampled, mean), rows, miss, upward=upward)
 
 
 def count_from(sampled: float, miss: float, *, upward: bool) -> float:
@@ -155,14 +148,15 @@ def count_from(sampled: float, miss: float, *, upward: bool) -> float:
 
 def rank_apart(share: float, rows: float, miss: float, *, upward: bool) -> float:
     """Share of a sample below the population's quantile that is as far from that quantile as may be, with *miss*."""
+    return _share_from(share, lambda sampled: _divergence(sampled, share), rows, miss, upward=upward)
+
+
+def _share_from(share: float, divergence: Callable[[float], float], rows: float, miss: float, *, upward: bool) -> float:
+    """Share as far from another as may be, with this chance, given how far apart both are as chances of coins."""
     most = math.log(1 / miss) / max(rows, 1e-9)
-
-    def too_far(sampled: float) -> bool:
-        return _divergence(sampled, share) >= most
-
     if upward:
-        return min(1.0, bisected(too_far, share, 1.0))
-    return max(0.0, 1 - bisected(lambda mirrored: too_far(1 - mirrored), 1 - share, 1.0))
+        return min(1.0, bisected(lambda other: divergence(other) >= most, share, 1.0))
+    return max(0.0, 1 - bisected(lambda mirrored: divergence(1 - mirrored) >= most, 1 - share, 1.0))
 
 
 def _divergence(x: float, mean: float) -> float:

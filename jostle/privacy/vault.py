@@ -79,7 +79,9 @@ CREATE TABLE reservations (
 )
 """
 """No people and no person are an empty text, and no number of rows is 0."""
-FORM = sorted([*(" ".join(each.split()) for each in TABLES.split(";")), "CREATE TABLE sqlite_sequence(name,seq)"])
+FORM = sorted(
+    [*(" ".join(statement.split()) for statement in TABLES.split(";")), "CREATE TABLE sqlite_sequence(name,seq)"]
+)
 
 
 @frozen
@@ -190,19 +192,23 @@ class Book:
         cells = {"number": int, "people": str, "neighbours": str, "key": bytes, "promise": Fraction, "spent": Fraction}
         for number, people, neighbours, key, promise, spent in self.rows("accounts", **cells):
             facts = {"neighbours": neighbours, "people": people or None}
-            under = tuple(evolve(each, facts=evolve(each.facts, **facts)) for each in opened if each.account == number)
+            under = tuple(
+                evolve(table, facts=evolve(table.facts, **facts)) for table in opened if table.account == number
+            )
             most = {table.facts.rows_per_person for table in under if table.facts.rows_per_person is not None}
-            about_rows = sum((each.spent for each in under if each.facts.rows_per_person is None), Fraction(0))
+            about_rows = sum((table.spent for table in under if table.facts.rows_per_person is None), Fraction(0))
             about = tuple(sorted(most)) if most or people else None
             account = Account(promise, spent, neighbours, people or None, about, about_rows)
-            made = tuple(each for each in promises if each.account == number)
-            _check_account(account, under, [each.epsilon for each in made])
+            made = tuple(promise_made for promise_made in promises if promise_made.account == number)
+            _check_account(account, under, [promise_made.epsilon for promise_made in made])
             held.append(AccountStatement(number, key, account, under, made))
-        if not held or min(len({each.key for each in held}), len({each.account.people for each in held})) < len(held):
+        if not held or min(
+            len({statement.key for statement in held}), len({statement.account.people for statement in held})
+        ) < len(held):
             raise _damaged("no account, or one twice")
-        lines_of = {each.account for each in promises} | {each.account for each in opened}
+        lines_of = {line.account for line in promises} | {line.account for line in opened}
         strays = lines_of - {statement.number for statement in held}
-        if strays or counted.totals.keys() - {each.number for each in opened}:
+        if strays or counted.totals.keys() - {table.number for table in opened}:
             raise _damaged("lines of no account")
         return tuple(held), counted
 
@@ -228,12 +234,12 @@ class Book:
         """Write down a table that is opened under an account, and the account's people; return the table's number."""
         self.connection.execute("UPDATE accounts SET people = ? WHERE number = ?", (account.people or "", held.number))
         facts = evolve(table, people=held.account.people, name=_writable(table.name))
-        for each in held.tables:
-            if each.facts == facts:
-                return each.number
-            if each.facts == evolve(facts, name="") and not each.spent:  # the vault was made before there were data
-                self.connection.execute("UPDATE tables SET name = ? WHERE number = ?", (facts.name, each.number))
-                return each.number
+        for opened in held.tables:
+            if opened.facts == facts:
+                return opened.number
+            if opened.facts == evolve(facts, name="") and not opened.spent:  # the vault was made before there were data
+                self.connection.execute("UPDATE tables SET name = ? WHERE number = ?", (facts.name, opened.number))
+                return opened.number
         return self._add_table(held.number, facts)
 
     def charge(self, charges: Sequence[tuple[int, str, Fraction]], accounts: Iterable[AccountStatement]) -> None:
@@ -241,7 +247,7 @@ class Book:
         line = _line()
         rows = [{**line, "of_table": table, "site": _writable(site), "epsilon": str(a)} for table, site, a in charges]
         self._add("reservations", *rows)
-        spent = [(str(each.account.spent), each.number) for each in accounts]
+        spent = [(str(statement.account.spent), statement.number) for statement in accounts]
         self.connection.executemany("UPDATE accounts SET spent = ? WHERE number = ?", spent)
 
     def note(self, account: int, promise: Fraction, reason: str) -> None:
@@ -292,7 +298,7 @@ def _check_account(account: Account, under: Iterable[OpenedTable], made: Sequenc
     persons = ((table.facts.person, table.facts.rows_per_person) for table in under)
     if any((person is None) is not (most is None) or (most or 1) < 1 for person, most in persons):
         raise _damaged("a table that nobody could have opened")
-    total = sum((each.spent for each in under), Fraction(0))
+    total = sum((table.spent for table in under), Fraction(0))
     if total != account.spent:
         raise VaultError(
             f"the vault says that epsilon {show_amount(account.spent)} was spent, and its reservations add up to "
@@ -536,10 +542,12 @@ class FileVault:
     def _of_table(self, held: Iterable[AccountStatement], table: TableFacts) -> AccountStatement | None:
         """The account that a table is charged to; None for one that is not made yet."""
         names = set(table.columns)
-        likely = [each for each in held if not (names and each.tables and names.isdisjoint(each.columns))]
+        likely = [
+            statement for statement in held if not (names and statement.tables and names.isdisjoint(statement.columns))
+        ]
         if table.people is not None:
             named = [statement for statement in held if statement.account.people == table.people]
-            return next(iter([*named, *(each for each in likely if each.account.people is None)]), None)
+            return next(iter([*named, *(statement for statement in likely if statement.account.people is None)]), None)
         if len(likely) == 1:
             return likely[0]
         fix = 'say whose rows they are, people="..." in the schema, or name a vault file of its own for this table'
@@ -551,7 +559,7 @@ class FileVault:
             )
         raise VaultError(
             f"{self.path} keeps several budgets of tables with columns of these names",
-            why=f"this table may be about {' or '.join(shown(each.account.people) for each in likely)}",
+            why=f"this table may be about {' or '.join(shown(statement.account.people) for statement in likely)}",
             fix=fix,
         )
 
@@ -621,10 +629,13 @@ class FileVault:
 
     def _one(self, held: Sequence[AccountStatement], people: str | None) -> AccountStatement:
         """The account for *people*, or the only one."""
-        found = [statement for statement in held if people in {None, statement.account.people}]
-        if len(found) == 1:
-            return found[0]
-        names = ", ".join(shown(each.account.people) for each in held if each.account.people is not None) or "nobody"
+        statements = [statement for statement in held if people in {None, statement.account.people}]
+        if len(statements) == 1:
+            return statements[0]
+        names = (
+            ", ".join(shown(statement.account.people) for statement in held if statement.account.people is not None)
+            or "nobody"
+        )
         raise VaultError(f"{self.path} holds promises for {names}", fix="say for whom: --people NAME")
 
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from jostle.errors import TableError
 from jostle.tables.encode import encode_column
+from jostle.tables.fields import Integers
 from jostle.tables.frames import frame_columns, index_names, way_to
 from jostle.tables.schema import Schema
 
@@ -17,24 +17,22 @@ UNKNOWN = -1
 """The code of a blank, or of a value that a table's rows would be dropped for."""
 
 
-def attribute_codes(frame: Any, schema: Schema) -> NDArray[np.int64]:
+def attribute_codes(frame: Any, schema: Schema) -> Integers:
     """The codes of a dataframe's attributes, a column per attribute; UNKNOWN where the schema has no code."""
     return _codes(frame, schema, schema.attributes)
 
 
-def label_codes(frame: Any, schema: Schema) -> NDArray[np.int64]:
+def label_codes(frame: Any, schema: Schema) -> Integers:
     """The codes of a dataframe's label; UNKNOWN where the schema has no code."""
-    if schema.label is None:
-        raise TableError("the schema names no label", fix='Schema(columns, label="...")')
-    return _codes(frame, schema, (schema.label,))[:, 0]
+    return _codes(frame, schema, (schema.target,))[:, 0]
 
 
-def _codes(frame: Any, schema: Schema, names: tuple[str, ...]) -> NDArray[np.int64]:
+def _codes(frame: Any, schema: Schema, names: tuple[str, ...]) -> Integers:
     cells, length = frame_columns(frame, names)
     codes = np.empty((length, len(names)), dtype=np.int64, order="F")
-    for place, name in enumerate(names):
+    for index, name in enumerate(names):
         own = encode_column(cells[name], schema[name])
-        codes[:, place] = np.where(own == schema[name].blank, UNKNOWN, own)
+        codes[:, index] = np.where(own == schema[name].blank, UNKNOWN, own)
     return codes
 
 
@@ -75,7 +73,7 @@ def feature_columns(features: Any, names: tuple[str, ...]) -> dict[str, Any]:
     array = np.asarray(features) if hasattr(features, "__array__") else np.array(features, dtype=object)
     if array.ndim != 2 or array.shape[1] != len(names):
         raise _no_table(array.shape[1] if array.ndim == 2 else None, names)
-    return {name: array[:, place] for place, name in enumerate(names)}
+    return {name: array[:, index] for index, name in enumerate(names)}
 
 
 def _listed_columns(rows: Sequence[object], names: tuple[str, ...]) -> dict[str, Any]:
@@ -85,11 +83,11 @@ def _listed_columns(rows: Sequence[object], names: tuple[str, ...]) -> dict[str,
     others hold, or whether they are a table at all. So how many columns there are, which is public, is said by the
     first row; a later one of another length has empty cells, and a list without rows is a table without any.
     """
-    found = [_row(row) for row in rows]
-    if found and (found[0] is None or len(found[0]) != len(names)):
-        raise _no_table(None if found[0] is None else len(found[0]), names)
-    whole = [row if row is not None and len(row) == len(names) else (None,) * len(names) for row in found]
-    return {name: [row[place] for row in whole] for place, name in enumerate(names)}
+    cells = [_row(row) for row in rows]
+    if cells and (cells[0] is None or len(cells[0]) != len(names)):
+        raise _no_table(None if cells[0] is None else len(cells[0]), names)
+    whole = [row if row is not None and len(row) == len(names) else (None,) * len(names) for row in cells]
+    return {name: [row[index] for row in whole] for index, name in enumerate(names)}
 
 
 def _row(row: object) -> Sequence[Any] | None:
@@ -120,7 +118,5 @@ def joined_labels(labels: Any, schema: Schema) -> dict[str, Any]:
 
 def joined(features: Any, labels: Any, schema: Schema) -> dict[str, Any]:
     """Columns of a schema, its label among them."""
-    if schema.label is None:
-        raise TableError("the schema names no label", fix='Schema(columns, label="...")')
-    names = tuple(name for name in schema.sources if name != schema.label)
-    return {**feature_columns(features, names), schema.label: labels}
+    names = tuple(name for name in schema.sources if name != schema.target)
+    return {**feature_columns(features, names), schema.target: labels}

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from jostle.errors import TableError
 from jostle.tables.columns import Numeric
 from jostle.tables.features import Bits, BitsColumns
+from jostle.tables.fields import Integers, Truths
 from jostle.tables.schema import Schema
 from jostle.tables.values import Grain
 
@@ -37,7 +38,7 @@ class Whose:
     """Whole numbers, or texts in the one way to write what they say; none of them is kept once rows are bounded."""
     marks: NDArray[np.uint64] | None = None
     """Once rows are bounded: a hash of each person, by which portions are dealt."""
-    read: NDArray[np.int64] | None = None
+    read: Integers | None = None
     """Once rows are bounded: how many rows of each person were read, held or not."""
 
     def rows(self, places: slice | NDArray[np.intp]) -> Whose:
@@ -71,7 +72,7 @@ class Block:
     columns: Mapping[str, Codes]
     """Codes, or blanks (see `columns`)."""
     length: int
-    multiplicity: NDArray[np.int64] | None = None
+    multiplicity: Integers | None = None
     """How many records each row stands for; None means one each."""
     bits: Bits | None = None
     """Which sparse features the rows have, where the schema declares any: they are columns too, by their names."""
@@ -89,6 +90,10 @@ class Block:
     def records(self) -> int:
         """How many records the rows stand for."""
         return self.length if self.multiplicity is None else int(self.multiplicity.sum())
+
+    def count(self, rows: Truths) -> int:
+        """How many records some of the rows stand for."""
+        return int(rows.sum() if self.multiplicity is None else self.multiplicity[rows].sum())
 
     def where(self, conditions: Where) -> Block:
         """The rows that meet every condition."""
@@ -146,7 +151,7 @@ class Block:
         """The rows to learn from: those that have a label, where the schema names one."""
         return self if schema.label is None else self.having((schema.label,), schema)
 
-    def filled(self, names: Iterable[str], schema: Schema) -> NDArray[np.bool_] | None:
+    def filled(self, names: Iterable[str], schema: Schema) -> Truths | None:
         """Which rows have a value in all of these columns; None where all do."""
         keep = None
         for name in names:
@@ -169,7 +174,7 @@ class Block:
         blank = schema[name].blank
         return blank is not None and bool(self.columns[name].max(initial=0) == blank)
 
-    def numbers(self, name: str, schema: Schema) -> NDArray[np.int64]:
+    def numbers(self, name: str, schema: Schema) -> Integers:
         """Each row's step on the grain of a column; its bin's middle, where all that is known is a bin.
 
         So it is in a grid, whose records are cells. Of bins that are one wide, as there, it is the lower end.
@@ -178,7 +183,7 @@ class Block:
             return self.steps[name].astype(np.int64)
         return _steps_of_bins(self.columns[name], schema, name)
 
-    def keys(self, names: tuple[str, ...], schema: Schema) -> NDArray[np.int64]:
+    def keys(self, names: tuple[str, ...], schema: Schema) -> Integers:
         """Each row's place among all combinations of the named columns' codes, in row-major order; none is a blank.
 
         Combinations are at most 2**63, so places fit, and everything on the way to them.
@@ -217,7 +222,7 @@ def _numeric(schema: Schema, name: str) -> Numeric:
     return column
 
 
-def _steps_of_bins(codes: Codes, schema: Schema, name: str) -> NDArray[np.int64]:
+def _steps_of_bins(codes: Codes, schema: Schema, name: str) -> Integers:
     column, grain = _numeric(schema, name), grain_in(schema, name)
     bins = np.minimum(codes.astype(np.int64), column.bin_count - 1)
     if column.edges:

@@ -21,8 +21,6 @@ from attrs import Attribute, define, evolve, field, frozen
 from jostle.errors import JostleError, TableError
 from jostle.tables.fields import TYPES, Component, Components, listed
 
-__all__ = ["Closed", "Places"]
-
 Converters = Mapping[Callable[..., object], type | None]
 
 
@@ -59,7 +57,7 @@ class Closed:
             if kind not in kinds:
                 held = dict(self._held(kind))
                 kinds[kind] = tuple(held)
-                waiting += [part for each in held.values() for part in each.kinds]
+                waiting += [part for component in held.values() for part in component.kinds]
         object.__setattr__(self, "kinds", MappingProxyType(kinds))
 
     def __contains__(self, kind: object) -> bool:
@@ -78,9 +76,9 @@ class Closed:
             raise self._refusal(value)
         waiting: list[Any] = [value]
         while waiting:
-            each = waiting.pop()
-            for name in self.kinds[type(each)]:
-                held = getattr(each, name)
+            holder = waiting.pop()
+            for name in self.kinds[type(holder)]:
+                held = getattr(holder, name)
                 for part in held if type(held) is tuple else () if held is None else (held,):
                     if type(part) not in self.kinds:
                         raise self._refusal(part)
@@ -124,7 +122,9 @@ class Places:
     def fill(self, kind: type, *, also: Declared = _nothing_else) -> None:
         """Take in a class, with *also* as for a `Closed`."""
         now = self._now
-        self._now = evolve(now, members=(*now.members, kind), also=lambda each: now.also(each) or also(each))
+        self._now = evolve(
+            now, members=(*now.members, kind), also=lambda attribute: now.also(attribute) or also(attribute)
+        )
 
     def now(self) -> Closed:
         """The list as it is now."""

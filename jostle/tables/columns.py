@@ -55,12 +55,12 @@ def _branches(value: object, depth: int) -> Taxonomy:
     if not depth:
         raise SchemaError(f"the taxonomy is deeper than {MOST_DEPTH} levels", fix=FIX)
     return tuple(
-        str.__str__(each)
-        if isinstance(each, str)
-        else _branches(each, depth - 1)
-        if isinstance(each, list | tuple)
-        else str(each)
-        for each in value
+        str.__str__(below)
+        if isinstance(below, str)
+        else _branches(below, depth - 1)
+        if isinstance(below, list | tuple)
+        else str(below)
+        for below in value
     )
 
 
@@ -68,14 +68,14 @@ def check_taxonomy(branches: Taxonomy, values: Iterable[str]) -> None:
     """Refuse a tree that does not hold each of the values once."""
     if not branches:
         return
-    known, seen = set(values), set[str]()
+    declared, seen = set(values), set[str]()
     for value in _leaves(branches):
-        if value not in known:
+        if value not in declared:
             raise SchemaError(f"the taxonomy holds {shown(value)}, which is not one of the values", fix=FIX)
         if value in seen:
             raise SchemaError(f"the taxonomy holds {shown(value)} twice", why="each value is in one group")
         seen.add(value)
-    if missing := known - seen:
+    if missing := declared - seen:
         raise SchemaError(f"the taxonomy does not hold {shown(min(missing))}", why="each value is in one group")
 
 
@@ -85,8 +85,8 @@ def _leaves(branch: object) -> Iterator[str]:
     elif isinstance(branch, tuple):
         if not branch:
             raise SchemaError("the taxonomy has a branch without values", fix=FIX)
-        for each in branch:
-            yield from _leaves(each)
+        for below in branch:
+            yield from _leaves(below)
 
 
 def levels_of(branches: Taxonomy, values: tuple[str, ...]) -> tuple[tuple[int, ...], ...]:
@@ -95,15 +95,15 @@ def levels_of(branches: Taxonomy, values: tuple[str, ...]) -> tuple[tuple[int, .
     >>> levels_of((("north", "south"), "abroad"), ("abroad", "north", "south"))
     ((0, 0, 0), (1, 0, 0), (2, 0, 1))
     """
-    found = [tuple(0 for _ in values)]
+    levels = [tuple(0 for _ in values)]
     cut: list[Any] = [branches]
-    while any(not isinstance(each, str) for each in cut):
-        cut = [below for each in cut for below in ((each,) if isinstance(each, str) else each)]
-        group = {value: place for place, each in enumerate(cut) for value in _leaves(each)}
+    while any(not isinstance(part, str) for part in cut):
+        cut = [below for part in cut for below in ((part,) if isinstance(part, str) else part)]
+        group = {value: number for number, part in enumerate(cut) for value in _leaves(part)}
         now = tuple(group[value] for value in values)
-        if max(now, default=0) > max(found[-1], default=0):
-            found.append(now)
-    return tuple(found)
+        if max(now, default=0) > max(levels[-1], default=0):
+            levels.append(now)
+    return tuple(levels)
 
 
 OTHER = "(other)"
@@ -205,7 +205,7 @@ def is_too_long(value: str) -> bool:
 
 def _check_told_apart(values: tuple[str, ...]) -> None:
     """Refuse numbers and moments of which cells may come in a type that does not tell them apart."""
-    known: dict[float | datetime | time, str] = {}
+    declared: dict[float | datetime | time, str] = {}
     for value in values:
         if is_too_long(value):
             raise SchemaError(
@@ -214,9 +214,9 @@ def _check_told_apart(values: tuple[str, ...]) -> None:
                 fix="put a letter before each, here and in the data; of what tells rows apart, Identifier()",
             )
         for said in (number_in(value), time_in(value)):
-            if said is not None and known.setdefault(said, value) is not value:
+            if said is not None and declared.setdefault(said, value) is not value:
                 raise SchemaError(
-                    f"the value {shown(value)} is the same as {shown(known[said])}",
+                    f"the value {shown(value)} is the same as {shown(declared[said])}",
                     why="libraries write one for the other: 1, 1.0, 01 and True are one number",
                     fix="declare one of them; where they are not the same, put a letter before each, and in the data",
                 )
@@ -597,7 +597,7 @@ def Dates(  # noqa: N802 - it stands beside the other kinds of columns
             fix='Dates("2020-01-01", "2024-12-31")',
         )
     # Cut between whole units, where there are enough.
-    edges = tuple(high * place // bins for place in range(bins + 1)) if type(bins) is int and 0 < bins <= high else ()
+    edges = tuple(high * index // bins for index in range(bins + 1)) if type(bins) is int and 0 < bins <= high else ()
     return Numeric(0, high, bins, edges, outside=outside, missing=missing, unit=1, clock=clock)
 
 
@@ -624,6 +624,6 @@ def Chances(  # noqa: N802 - it stands beside the other kinds of columns
     if type(bins) is not int or not 2 <= bins <= MOST_CHANCES:
         raise SchemaError(f"bins is {shown(bins)}, but must be a whole number from 2 to 2**20", fix="bins=1024")
     # From -REACH to REACH, both halves alike: what is 1 less a small number is computed from that one.
-    odds = [LARGEST_ODDS * (2 * place - bins) / max(1, bins - 2) for place in range(1, bins)]
-    cuts = (math.exp(each) / (1 + math.exp(each)) if each < 0 else 1 / (1 + math.exp(-each)) for each in odds)
+    odds = [LARGEST_ODDS * (2 * index - bins) / max(1, bins - 2) for index in range(1, bins)]
+    cuts = (math.exp(odd) / (1 + math.exp(odd)) if odd < 0 else 1 / (1 + math.exp(-odd)) for odd in odds)
     return Numeric(0, 1, edges=tuple(sorted({0.0, 1.0, *cuts})), outside=outside, missing=missing)

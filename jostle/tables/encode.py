@@ -7,10 +7,11 @@ is told when it is opened, by `Table.notes`.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, time
 from functools import lru_cache
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from jostle.tables.block import Block, Codes, code_type
 from jostle.tables.columns import MISSING, OTHER, Categorical, Column, Numeric
 from jostle.tables.features import Bits
+from jostle.tables.fields import Floats, Integers
 from jostle.tables.persons import NOBODY, Repeats, whose_rows
 from jostle.tables.schema import Schema
 from jostle.tables.values import (
@@ -39,8 +41,7 @@ from jostle.tables.values import (
 )
 
 
-@define
-class CellCensus:
+class CellCensus(NamedTuple):
     """How many cells of a column were read as something else than they are."""
 
     dropped: int = 0
@@ -56,13 +57,7 @@ class CellCensus:
 
     def merged(self, more: CellCensus) -> CellCensus:
         """Both together."""
-        return CellCensus(
-            self.dropped + more.dropped,
-            self.blank + more.blank,
-            self.moved + more.moved,
-            self.other + more.other,
-            self.missing + more.missing,
-        )
+        return CellCensus(*map(operator.add, self, more))
 
 
 @define
@@ -94,8 +89,8 @@ class Census:
             column.missing_code if column.missing == "value" else None,
         )
         blank, other, missing = (0 if code is None else int(np.count_nonzero(codes == code)) for code in extra)
-        found = CellCensus(dropped, blank, moved, other, missing)
-        self.cells[name] = self.cells.get(name, CellCensus()).merged(found)
+        cells = CellCensus(dropped, blank, moved, other, missing)
+        self.cells[name] = self.cells.get(name, CellCensus()).merged(cells)
 
     def add(self, more: Census) -> None:
         """Add what was found in other rows of the table."""
@@ -104,21 +99,16 @@ class Census:
         self.nobody += more.nobody
         if more.lines is not None:
             self.lines = (self.lines or 0) + more.lines
-        for name, found in more.cells.items():
-            self.cells[name] = self.cells.get(name, CellCensus()).merged(found)
+        for name, cells in more.cells.items():
+            self.cells[name] = self.cells.get(name, CellCensus()).merged(cells)
         for name, repeats in more.repeats.items():
             self.repeats[name] = self.repeats.get(name, Repeats()).merged(repeats)
 
 
 def counted_columns(schema: Schema, there: Iterable[object]) -> tuple[str, ...]:
     """The columns that a census for the owner goes by: sources, and those of identifiers that the data have."""
-    known, names = schema.sources, list(there)
-    return (*known, *(name for name in schema.identifiers if names.count(name) == 1 and name not in known))
-
-
-def notes(census: Census, kept: int, labels: Mapping[str, int], schema: Schema) -> tuple[str, ...]:
-    """The owner's warnings, in sentences; *kept* rows are left, with so many of each label."""
-    return tuple(_notes(census, kept, labels, schema))
+    sources, names = schema.sources, list(there)
+    return (*sources, *(name for name in schema.identifiers if names.count(name) == 1 and name not in sources))
 
 
 def of_persons(rows: int = 0, persons: int = 0, *, schema: Schema) -> Iterator[str]:
@@ -130,7 +120,8 @@ def of_persons(rows: int = 0, persons: int = 0, *, schema: Schema) -> Iterator[s
         )
 
 
-def _notes(census: Census, kept: int, labels: Mapping[str, int], schema: Schema) -> Iterator[str]:
+def notes(census: Census, kept: int, labels: Mapping[str, int], schema: Schema) -> Iterator[str]:
+    """Yield the owner's warnings, in sentences; *kept* rows are left, with so many of each label."""
     torn = 0 if census.lines is None else census.lines - census.rows
     if torn > 0:
         yield f"{_many(torn, 'line')} of the file {_are(torn)} not whole, and left out"
@@ -149,14 +140,14 @@ def _notes(census: Census, kept: int, labels: Mapping[str, int], schema: Schema)
         yield f"all rows have {present[0]!r} as {schema.label!r}: there is nothing to tell apart"
     elif absent := [label for label, count in labels.items() if not count and label not in {OTHER, MISSING}]:
         yield f"no row has {', '.join(map(repr, absent))} as {schema.label!r}"
-    for name, found in census.cells.items():
-        yield from _column_notes(name, schema[name], found, census.rows)
+    for name, cells in census.cells.items():
+        yield from _column_notes(name, schema[name], cells, census.rows)
     for name, repeats in census.repeats.items():
         yield from _repeated(name, repeats.most, schema)
 
 
 def _left_out(census: Census, kept: int, schema: Schema) -> str:
-    empty = {name: found.dropped for name, found in census.cells.items()}
+    empty = {name: cells.dropped for name, cells in census.cells.items()}
     if census.nobody and schema.person is not None:
         empty[schema.person] = census.nobody
     by = ", ".join(f"{name!r} in {count:,}" for name, count in empty.items() if count)
@@ -187,8 +178,8 @@ def _without_match(census: Census) -> Iterator[str]:
 
 
 def _without_numbers(census: Census, schema: Schema) -> Iterator[str]:
-    for name, found in census.cells.items():
-        column, empty = schema[name], max(found.dropped, found.blank, found.missing)
+    for name, cells in census.cells.items():
+        column, empty = schema[name], max(cells.dropped, cells.blank, cells.missing)
         if isinstance(column, Numeric) and column.clock is None and empty == census.rows > 1:
             yield f"{name!r} has no numbers; dates and times are declared as Dates(start, end)"
 
@@ -259,7 +250,7 @@ def encode_block(
     census: Census | None = None,
     bits: Bits | None = None,
     *,
-    multiplicity: NDArray[np.int64] | None = None,
+    multiplicity: Integers | None = None,
 ) -> Block:
     """The rows as codes, without those that a column's policy drops; a census counts what became of cells.
 
@@ -342,7 +333,7 @@ def encode_public(values: Cells, column: Column) -> tuple[Signed, Codes | None, 
     unknown = np.empty(0, dtype=np.intp)
     if column.outside != "other" and (dropped := encode_column(values, strict(column)) == DROPPED).any():
         said = texts_of(values)
-        unknown = np.array([place for place in np.flatnonzero(dropped) if said[place] is not None], dtype=np.intp)
+        unknown = np.array([row for row in np.flatnonzero(dropped) if said[row] is not None], dtype=np.intp)
     first = int(unknown[0]) if unknown.size else None
     if isinstance(column, Categorical):
         return encode_column(values, column), None, first
@@ -353,11 +344,11 @@ def encode_public(values: Cells, column: Column) -> tuple[Signed, Codes | None, 
 def texts_of(values: Cells) -> list[str | None]:
     """Each cell as a text, None for an empty one; numbers, truths and moments in one way, however they came."""
     if isinstance(values, list):
-        found: list[str | None] = [None] * len(values)
+        texts: list[str | None] = [None] * len(values)
         for places, cells in by_type(values):
-            for place, text in zip(places.tolist(), texts_of(cells), strict=True):
-                found[place] = text
-        return found
+            for row, text in zip(places.tolist(), texts_of(cells), strict=True):
+                texts[row] = text
+        return texts
     return [text for chunk in _chunks(values) for text in _written(chunk)]
 
 
@@ -366,8 +357,8 @@ def _written(values: pa.Array | list[object]) -> list[str | None]:
         return texts_of(values)
     if not pa.types.is_dictionary(values.type):
         return [same_however_written(text) for text in as_texts(values).to_pylist()]
-    known = _written(plain(values.dictionary))
-    return [None if place is None else known[place] for place in values.indices.to_pylist()]
+    entries = _written(plain(values.dictionary))
+    return [None if entry is None else entries[entry] for entry in values.indices.to_pylist()]
 
 
 def _chunks(values: pa.Array | pa.ChunkedArray) -> list[pa.Array | list[object]]:
@@ -417,12 +408,12 @@ def _encode_numbers(values: Cells, column: Numeric) -> tuple[Signed, Codes | Non
     return codes, np.concatenate(kept) if kept else np.empty(0, dtype=np.uint8)
 
 
-def binned(numbers: NDArray[np.float64], column: Numeric) -> tuple[Signed, Codes | None]:
+def binned(numbers: Floats, column: Numeric) -> tuple[Signed, Codes | None]:
     """The codes and steps of numbers in the units of a column; not-a-number is an empty cell."""
     return _unmarked(_bin(numbers, column)), _steps(numbers, column)
 
 
-def _numbers(values: pa.Array, column: Numeric) -> NDArray[np.float64]:
+def _numbers(values: pa.Array, column: Numeric) -> Floats:
     return as_numbers(values) if column.clock is None else column.clock.numbers(values)
 
 
@@ -437,7 +428,7 @@ def _bins_and_steps(values: pa.Array, column: Numeric) -> tuple[Signed, Codes | 
     return codes, _by_table(steps, values.indices, column.grain.none)
 
 
-def _steps(numbers: NDArray[np.float64], column: Numeric) -> Codes | None:
+def _steps(numbers: Floats, column: Numeric) -> Codes | None:
     """The numbers' steps on the column's grain: its end for one that is moved there, none for one left out."""
     grain = column.grain
     if grain is None:
@@ -471,8 +462,8 @@ def _by_table(table: NDArray[Coded], places: pa.Array, empty: int) -> NDArray[Co
     if places.null_count == 0:
         numbers = places.to_numpy()
         if not numbers.size or (numbers.min() >= 0 and numbers.max() < len(table)):
-            found: NDArray[Coded] = table[numbers]
-            return found
+            entries: NDArray[Coded] = table[numbers]
+            return entries
     codes = np.full(len(places), empty, dtype=table.dtype)
     present = np.flatnonzero(places.is_valid().to_numpy(zero_copy_only=False))
     numbers = places.drop_null().to_numpy()
@@ -529,8 +520,8 @@ def _declared(column: Categorical) -> Declared:
                 numbers.setdefault(float(np.float32(number)), code)
     texts = pa.array(column.values, pa.large_string())
     empty = pa.array([*EMPTY, *(UNSAID - set(column.values)), None], pa.large_string())
-    found = np.array([*numbers.values(), DROPPED], np.int32)
-    return Declared(texts, pa.array(numbers, pa.float64()), found, moments, empty)
+    codes = np.array([*numbers.values(), DROPPED], np.int32)
+    return Declared(texts, pa.array(numbers, pa.float64()), codes, moments, empty)
 
 
 def _look_up(values: pa.Array, column: Categorical) -> Signed:
@@ -548,8 +539,8 @@ def _look_up(values: pa.Array, column: Categorical) -> Signed:
         codes[unknown] = declared.codes[_places(pa.array(numbers, from_pandas=True), declared.numbers)]
     if declared.moments and (unknown := np.flatnonzero((codes == DROPPED) & ~empty)).size:
         distinct = texts.take(pa.array(unknown)).dictionary_encode()
-        found = map(time_in, distinct.dictionary.to_pylist())
-        table = [DROPPED if moment is None else declared.moments.get(moment, DROPPED) for moment in found]
+        said = map(time_in, distinct.dictionary.to_pylist())
+        table = [DROPPED if moment is None else declared.moments.get(moment, DROPPED) for moment in said]
         codes[unknown] = np.array(table, dtype=np.int32)[distinct.indices.to_numpy()]
     codes[(codes == DROPPED) & ~empty] = _or_dropped(column.other_code)
     codes[empty] = _or_dropped(column.missing_code)
@@ -558,11 +549,11 @@ def _look_up(values: pa.Array, column: Categorical) -> Signed:
 
 def _places(values: pa.Array, among: pa.Array) -> Signed:
     """The place of each value among others, -1 where it is not there or null."""
-    found = pc.index_in(values, value_set=among, skip_nulls=True).fill_null(DROPPED)
-    return np.array(found.to_numpy(zero_copy_only=False), dtype=np.int32)
+    places = pc.index_in(values, value_set=among, skip_nulls=True).fill_null(DROPPED)
+    return np.array(places.to_numpy(zero_copy_only=False), dtype=np.int32)
 
 
-def _bin(numbers: NDArray[np.float64], column: Numeric) -> Signed:
+def _bin(numbers: Floats, column: Numeric) -> Signed:
     low, high = float(column.low), float(column.high)
     codes = _bins_inside(np.where((numbers >= low) & (numbers <= high), numbers, low), column)
     below, above = numbers < low, numbers > high
@@ -575,7 +566,7 @@ def _bin(numbers: NDArray[np.float64], column: Numeric) -> Signed:
     return codes
 
 
-def _bins_inside(numbers: NDArray[np.float64], column: Numeric) -> Signed:
+def _bins_inside(numbers: Floats, column: Numeric) -> Signed:
     """The bins that numbers within bounds fall in."""
     last = column.bin_count - 1
     if column.edges:

@@ -16,11 +16,9 @@ from numpy.typing import NDArray
 from jostle.errors import TableError
 from jostle.tables.block import Block
 from jostle.tables.features import Bits, mixed
-from jostle.tables.fields import ANY_WHOLE, Within, truth, whole, whole_groups, wholes
+from jostle.tables.fields import ANY_WHOLE, Integers, Within, truth, whole, whole_groups, wholes
 from jostle.tables.kernels import DenseKernel, SparseKernel, SparseTally, add_up, checked_cells, checked_keys
 from jostle.tables.schema import Schema
-
-Integers = NDArray[np.int64]
 
 WEIGHT = Within(-(2**10), 2**10)
 MOST_ONES = 2**20
@@ -50,14 +48,14 @@ def _codes(schema: Schema, name: str) -> range:
 
 def feature_list(schema: Schema) -> tuple[Feature, ...]:
     """The features of a table: those of its columns but the label, in order, then the sparse ones."""
-    found = []
+    features = []
     for name in schema.attributes:
         labels = schema[name].labels  # made anew each time: of thousands of bins, once is enough
-        found += [Feature(name, labels[code]) for code in _codes(schema, name)]
+        features += [Feature(name, labels[code]) for code in _codes(schema, name)]
     if schema.features is not None:
         start = len(schema.features.column) + 1
-        found += [Feature(schema.features.column, name[start:]) for name in schema.features.names]
-    return tuple(found)
+        features += [Feature(schema.features.column, name[start:]) for name in schema.features.names]
+    return tuple(features)
 
 
 def feature_count(schema: Schema) -> int:
@@ -100,14 +98,14 @@ class FeatureSums(DenseKernel):
         if any(len(weight) != classes for weight in self.weights):
             raise TableError(f"the weights are not those of {classes} classes")
         count = feature_count(schema)
-        if any(not 0 <= place < count for place in self.among) or len(set(self.among)) < len(self.among):
+        if any(not 0 <= number < count for number in self.among) or len(set(self.among)) < len(self.among):
             raise TableError(f"the features asked about are not different numbers from 0 to {count - 1}")
         checked_cells(max(1, count * classes))
         return checked_cells(len(self.weights) * (self.totals + (len(self.among) or count)))
 
     def bound(self, schema: Schema) -> int:
         ones = min(self.most, most_ones(schema), len(self.among) or MOST_ONES)
-        heaviest = max((sum(map(abs, each)) for each in zip(*self.weights, strict=True)), default=0)
+        heaviest = max((sum(map(abs, of_class)) for of_class in zip(*self.weights, strict=True)), default=0)
         return (self.totals + ones) * heaviest
 
     def replaced(self, schema: Schema) -> int:
@@ -123,16 +121,16 @@ class FeatureSums(DenseKernel):
             if schema.label is None
             else block.columns[schema.label].astype(np.int64)
         )
-        found = np.zeros((feature_count(schema), classes), dtype=np.int64)
+        counts = np.zeros((feature_count(schema), classes), dtype=np.int64)
         for rows, places in ones_of(block, schema, self.most):
             times = None if block.multiplicity is None else block.multiplicity[rows]
-            add_up(places * classes + labels[rows], times, found.reshape(-1))
+            add_up(places * classes + labels[rows], times, counts.reshape(-1))
         if self.among:
-            found = found[list(self.among)]
+            counts = counts[list(self.among)]
         everyone = np.zeros(classes, dtype=np.int64)
         add_up(labels, block.multiplicity, everyone)
         weights = np.array(self.weights, dtype=np.int64).T
-        sums = found @ weights
+        sums = counts @ weights
         if self.totals:
             sums = np.concatenate([(everyone @ weights)[None, :], sums])
         totals += sums.T.reshape(-1)
@@ -162,13 +160,13 @@ def ones_of(block: Block, schema: Schema, most: int) -> Iterator[tuple[NDArray[n
 
 def _numbered(schema: Schema) -> Iterator[tuple[str, Integers]]:
     """Yield the columns that have features, with the number of the feature of each code, -1 for none."""
-    place = 0
+    first = 0
     for name in schema.attributes:
         codes = _codes(schema, name)
         if codes:
             numbers = np.full(schema[name].size + 1, -1, dtype=np.int64)  # a blank has none
-            numbers[codes] = np.arange(place, place + len(codes))
-            place += len(codes)
+            numbers[codes] = np.arange(first, first + len(codes))
+            first += len(codes)
             yield name, numbers
 
 
@@ -226,12 +224,10 @@ class FeatureRefinements(SparseKernel):
 
     def cells(self, schema: Schema) -> int:
         """Number of cells; refuse features that are none, and a table without a label."""
-        count = feature_count(schema)
-        if schema.label is None:
-            raise TableError("the schema names no label", fix='Schema(columns, label="...")')
-        if any(not 0 <= place < count for place in self.base) or len(set(self.base)) < len(self.base):
+        count, size = feature_count(schema), self.size(schema)
+        if any(not 0 <= number < count for number in self.base) or len(set(self.base)) < len(self.base):
             raise TableError(f"the features chosen before are not different numbers from 0 to {count - 1}")
-        return checked_keys((count + 1) * self.size(schema), len(self.base) + 2)
+        return checked_keys((count + 1) * size, len(self.base) + 2)
 
     def size(self, schema: Schema) -> int:
         """How many cells a feature has: of what was chosen before, and the label."""
@@ -243,7 +239,7 @@ class FeatureRefinements(SparseKernel):
 
     def tally(self, block: Block, schema: Schema) -> SparseTally:
         classes, size, block = len(schema.classes), self.size(schema), block.labelled(schema)
-        labels = block.columns[schema.label or ""].astype(np.int64)
+        labels = block.columns[schema.target].astype(np.int64)
         cells = labels.copy()  # of what was chosen before, and the label
         ones = list(ones_of(block, schema, self.most))
         for bit, chosen in enumerate(self.base):

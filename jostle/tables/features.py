@@ -30,14 +30,14 @@ from numpy.typing import NDArray
 from jostle.errors import SchemaError, shown
 from jostle.given import given_items
 from jostle.tables.columns import Categorical, check_text
-
-Integers = NDArray[np.int64]
+from jostle.tables.fields import Integers
 
 PRESENCE = Categorical(("0", "1"), outside="drop", missing="drop")
 """What a feature is as a column."""
 MOST_FEATURES = 2**22
 WORD = re.compile(r"\w\w+")
 MIXERS = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+"""Odd constants that spread what a row has over 64 bits."""
 
 
 def words_of(text: str) -> frozenset[str]:
@@ -52,12 +52,12 @@ def words_of(text: str) -> frozenset[str]:
 def _vocabulary(words: Iterable[str]) -> tuple[str, ...]:
     if isinstance(words, str | bytes) or not isinstance(words, Iterable):
         raise SchemaError("the vocabulary is not a list of words", fix='words=["free", "win"]')
-    found = tuple(words)
-    for word in found:
+    listed = tuple(words)
+    for word in listed:
         if not isinstance(word, str):
             raise SchemaError(f"{shown(word)} is not a word of a vocabulary", fix='words=["free", "win"]')
         check_text("the word", word)
-    return tuple(map(str.__str__, found))
+    return tuple(map(str.__str__, listed))
 
 
 @frozen
@@ -112,7 +112,7 @@ class SparseFeatures:
         last = self.words or tuple(f"#{bucket}" for bucket in range(self.buckets))
         object.__setattr__(self, "names", tuple(f"{self.column}={word}" for word in last))
         # Read only, as what a schema holds: everybody is given it.
-        places = {name: place for place, name in enumerate(self.names)}
+        places = {name: index for index, name in enumerate(self.names)}
         object.__setattr__(self, "places", MappingProxyType(places))
 
     def __reduce__(self) -> tuple[type[SparseFeatures], tuple[str, tuple[str, ...], int]]:
@@ -132,17 +132,17 @@ class SparseFeatures:
         texts = given_items(texts, "a list of texts", fix='["free, win", None]', error=SchemaError)
         if wrong := [text for text in texts if text is not None and not isinstance(text, str)]:
             raise SchemaError(f"a {type(wrong[0]).__name__} stands where a text or None is wanted")
-        by_word = {word: place for place, word in enumerate(self.words)}
-        found: list[int] = []
+        by_word = {word: index for index, word in enumerate(self.words)}
+        features: list[int] = []
         ends = [0]
         for text in texts:
             words = words_of(text or "")
             if self.buckets:
-                found += sorted({_bucket(word, self.buckets) for word in words})
+                features += sorted({_bucket(word, self.buckets) for word in words})
             else:
-                found += sorted(by_word[word] for word in words if word in by_word)
-            ends.append(len(found))
-        return Bits(np.array(ends, dtype=np.int64), np.array(found, dtype=np.int32), self)
+                features += sorted(by_word[word] for word in words if word in by_word)
+            ends.append(len(features))
+        return Bits(np.array(ends, dtype=np.int64), np.array(features, dtype=np.int32), self)
 
 
 FEW_COLUMNS = 200
@@ -174,10 +174,10 @@ class Bits:
     def column(self, name: str) -> NDArray[np.uint8]:
         """Which rows have a feature, as 0 and 1."""
         codes = np.zeros(self.length, dtype=np.uint8)
-        place = self.facts.places[name]
+        feature = self.facts.places[name]
         if len(self._rows) < FEW_COLUMNS:
             self._rows.append(None)
-            here = np.flatnonzero(self.found == place)
+            here = np.flatnonzero(self.found == feature)
             codes[np.searchsorted(self.ends, here, side="right") - 1] = 1
             return codes
         if self._rows[0] is None:
@@ -186,7 +186,7 @@ class Bits:
             starts = np.searchsorted(self.found[order], np.arange(self.facts.size + 1))
             self._rows[0] = rows, starts
         rows, starts = self._rows[0]
-        codes[rows[starts[place] : starts[place + 1]]] = 1
+        codes[rows[starts[feature] : starts[feature + 1]]] = 1
         return codes
 
     def part(self, start: int, stop: int) -> Bits:
@@ -203,8 +203,8 @@ class Bits:
 
     def hashes(self) -> NDArray[np.uint64]:
         """A hash of what each row has."""
-        each = mixed(self.found.astype(np.uint64))
-        running = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(each, dtype=np.uint64)])
+        hashes = mixed(self.found.astype(np.uint64))
+        running = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(hashes, dtype=np.uint64)])
         return np.asarray(running[self.ends[1:]] - running[self.ends[:-1]])
 
     def lists(self) -> list[bytes]:
@@ -216,11 +216,11 @@ class Bits:
     def joined(cls, parts: Iterable[Bits], facts: SparseFeatures) -> Bits:
         """The rows of several, one after the other."""
         held = list(parts)
-        lengths = [each.ends[1:] - each.ends[:-1] for each in held]
-        found = [each.found for each in held]
+        lengths = [part.ends[1:] - part.ends[:-1] for part in held]
+        features = [part.found for part in held]
         return cls(
             np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(np.concatenate([np.empty(0, np.int64), *lengths]))]),
-            np.concatenate([np.empty(0, dtype=np.int32), *found]),
+            np.concatenate([np.empty(0, dtype=np.int32), *features]),
             facts,
         )
 

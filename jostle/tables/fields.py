@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from jostle.errors import JostleError, TableError, shown
 
 Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
 Truths = NDArray[np.bool_]
 Whole = SupportsIndex | float
 
@@ -200,13 +201,13 @@ def _items(values: object) -> Iterable[Any]:
 
 def of_several(values: Iterable[Any], count: int) -> list[tuple[Any, ...]]:
     """The items of a list, each of which has to be a list of so many."""
-    found = []
+    groups = []
     for value in values if type(values) is tuple else _items(values):
         items = value if type(value) is tuple else tuple(_items(value))
         if len(items) != count:
             raise TableError(f"{_shown(value)} is not a list of {count}", fix='(("age", (0, 1)),)')
-        found.append(items)
-    return found
+        groups.append(items)
+    return groups
 
 
 # What is looked at once it was read
@@ -222,11 +223,11 @@ class Within:
     def __call__(self, _: object, attribute: Attribute[Any], value: Any) -> None:
         """Look at a number, at each of several, or at all in an array."""
         if isinstance(value, tuple):
-            for each in value:
-                self(_, attribute, each)
+            for item in value:
+                self(_, attribute, item)
         elif isinstance(value, np.ndarray):
-            for each in (int(value.min()), int(value.max())) if value.size else ():
-                self(_, attribute, each)
+            for item in (int(value.min()), int(value.max())) if value.size else ():
+                self(_, attribute, item)
         elif value is not None and not self.low <= value <= self.high:
             low, high = (f"{end:,}" if isinstance(end, int | float) else f"{end}" for end in (self.low, self.high))
             raise TableError(
@@ -247,12 +248,12 @@ class Sides:
 
     def __call__(self, _: object, attribute: Attribute[Any], value: Any) -> None:
         """Look at an array, or at each of several."""
-        for each in value if isinstance(value, tuple) else (value,):
-            if each.ndim != self.count:
+        for array in value if isinstance(value, tuple) else (value,):
+            if array.ndim != self.count:
                 raise TableError(
-                    f"{attribute.name} has {each.ndim} sides, but must have {self.count}", fix="reshape it"
+                    f"{attribute.name} has {array.ndim} sides, but must have {self.count}", fix="reshape it"
                 )
-            self.within(_, attribute, each)
+            self.within(_, attribute, array)
 
 
 @frozen
@@ -263,9 +264,9 @@ class OneOf:
 
     def __call__(self, _: object, attribute: Attribute[Any], value: Any) -> None:
         """Look at a text, or at each of several."""
-        for each in value if isinstance(value, tuple) else (value,):
-            if each not in self.known:
-                raise TableError(f"{attribute.name} is {each!r:.40}", fix=f"one of {', '.join(self.known)}")
+        for item in value if isinstance(value, tuple) else (value,):
+            if item not in self.known:
+                raise TableError(f"{attribute.name} is {item!r:.40}", fix=f"one of {', '.join(self.known)}")
 
 
 @frozen
@@ -288,11 +289,11 @@ class Component:
         if value is None and self.optional:
             return
         if type(value) not in self.kinds and not (self.base and isinstance(value, self.base)):
-            known = ", ".join(kind.__name__ for kind in self.kinds)
+            kinds = ", ".join(kind.__name__ for kind in self.kinds)
             raise self.error(
-                f"{type(value).__name__} is not {self.what or known}",
+                f"{type(value).__name__} is not {self.what or kinds}",
                 why=f"that is what stands as {attribute.name!r}",
-                fix=f"one of {known}" if known else f"give {self.what}",
+                fix=f"one of {kinds}" if kinds else f"give {self.what}",
             )
 
 
@@ -302,8 +303,8 @@ class Components(Component):
 
     def __call__(self, _: object, attribute: Attribute[Any], value: Any) -> None:
         """Look at each part."""
-        for each in value:
-            super().__call__(_, attribute, each)
+        for part in value:
+            super().__call__(_, attribute, part)
 
 
 TYPES: Mapping[Callable[..., object], type | None] = MappingProxyType(

@@ -26,6 +26,7 @@ from jostle.tables.block import Block
 from jostle.tables.encode import Cells, Census, counted_columns, encode_block
 from jostle.tables.engines import MemorySource
 from jostle.tables.features import Bits
+from jostle.tables.fields import Floats
 from jostle.tables.schema import Schema
 from jostle.tables.values import as_numbers, as_texts, by_type, chunks, is_number, one_by_one, plain
 
@@ -258,7 +259,7 @@ def _hasher() -> Any:
     return hashlib.blake2b(digest_size=16)
 
 
-def _cells_of(cells: Cells, numbers: NDArray[np.float64]) -> Iterator[tuple[NDArray[np.intp], pa.Array]]:
+def _cells_of(cells: Cells, numbers: Floats) -> Iterator[tuple[NDArray[np.intp], pa.Array]]:
     """Yield texts and where they are, in order; numbers are written into an array."""
     if isinstance(cells, list):
         said: list[object] = [None] * len(cells)

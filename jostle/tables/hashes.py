@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from jostle.tables.block import Block
 from jostle.tables.engines import RowSource, RowView
+from jostle.tables.fields import Integers
 from jostle.tables.kernels import DenseKernel, SparseTally
 from jostle.tables.routes import part_of, part_of_marks
 from jostle.tables.schema import Schema
@@ -43,9 +44,9 @@ class RowHashes(DenseKernel):
         """Refuse: no noise could hide this."""
         raise TypeError("row hashes are not released")
 
-    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
+    def add(self, block: Block, schema: Schema, totals: Integers) -> None:
         """Add the block's row hashes to *totals*, which wrap round."""
-        found = np.zeros_like(totals)
+        sums = np.zeros_like(totals)
         # In pieces that stay in the processor's cache, and in memory that is asked for once.
         hashes = np.empty((len(LANES), HASHED_AT_ONCE), dtype=np.uint64)
         codes, shifted = np.empty((2, HASHED_AT_ONCE), dtype=np.uint64)
@@ -64,9 +65,9 @@ class RowHashes(DenseKernel):
                     mixed ^= moved
             if block.multiplicity is not None:
                 hashes[:, :size] *= block.multiplicity[rows].view(np.uint64)
-            found[:-1] += hashes[:, :size].view(np.int64).sum(axis=1)
-        found[-1] = block.records
-        totals += found  # as arrays, which wrap round without a warning
+            sums[:-1] += hashes[:, :size].view(np.int64).sum(axis=1)
+        sums[-1] = block.records
+        totals += sums  # as arrays, which wrap round without a warning
 
     def _parts(self, block: Block, schema: Schema, rows: slice) -> Iterator[NDArray[np.unsignedinteger[Any]]]:
         """Yield what each of some rows has of each column, one after the other."""
@@ -94,7 +95,7 @@ class Fingerprint:
     def salted(self, salt: bytes) -> frozenset[str]:
         """Both marks, useless to anyone without the salt: guesses at the rows cannot be checked."""
         marks = (b"raw" + self.raw, *(() if self.rows is None else (b"rows" + self.rows,)))
-        return frozenset(_hash(mark, salt) for mark in marks)
+        return frozenset(hashlib.blake2b(mark, key=salt, digest_size=16).hexdigest() for mark in marks)
 
 
 def fingerprint(source: RowSource) -> Fingerprint:
@@ -106,10 +107,6 @@ def fingerprint(source: RowSource) -> Fingerprint:
         raise TypeError("row hashes are dense")
     rows = f"{len(source.schema.names)}".encode() + totals.tobytes() if totals[-1] else None
     return Fingerprint(source.identity, rows)
-
-
-def _hash(mark: bytes, salt: bytes) -> str:
-    return hashlib.blake2b(mark, key=salt, digest_size=16).hexdigest()
 
 
 @frozen

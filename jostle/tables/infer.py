@@ -11,11 +11,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from jostle.errors import SchemaError, shown
 from jostle.files.content import FileContent
-from jostle.files.texts import toml_written as written
+from jostle.files.kinds import toml_written as written
 from jostle.given import given_as
 from jostle.tables import readers
 from jostle.tables.columns import (
@@ -31,6 +30,7 @@ from jostle.tables.columns import (
 )
 from jostle.tables.encode import Cells, texts_of
 from jostle.tables.features import SparseFeatures, words_of
+from jostle.tables.fields import Floats, Integers
 from jostle.tables.frames import frame_columns
 from jostle.tables.origins import RowOrigin, check_public, read_public
 from jostle.tables.persons import NOBODY, Repeats, distinct, whose_rows
@@ -123,7 +123,7 @@ def infer_public(
     return Schema(columns, label=label, features=features, inferred_from=origin)
 
 
-def rows_of_persons(path: Path, person: str) -> NDArray[np.int64]:
+def rows_of_persons(path: Path, person: str) -> Integers:
     """How many rows each person has in a file that anybody may see; rows of nobody are left out.
 
     Raises:
@@ -147,10 +147,10 @@ def _vocabulary(name: str, cells: Cells | None, most: int) -> list[str]:
         raise SchemaError(f"there is no column {name!r} of texts", fix="compare it with the names of the columns")
     if type(most) is not int or most < 2:
         raise SchemaError(f"words is {shown(most)}, but must be a whole number from 2", fix="words=10_000")
-    found = Counter(word for text in texts_of(cells) for word in words_of(text or "") if not steers(word))
-    if len(found) < 2:
+    counts = Counter(word for text in texts_of(cells) for word in words_of(text or "") if not steers(word))
+    if len(counts) < 2:
         raise SchemaError(f"the texts in {name!r} have fewer than two words", fix="name a column of longer texts")
-    return [word for word, _ in sorted(found.items(), key=lambda each: (-each[1], each[0]))[:most]]
+    return [word for word, _ in sorted(counts.items(), key=lambda counted: (-counted[1], counted[0]))[:most]]
 
 
 def _file_columns(content: FileContent) -> dict[str, Cells]:
@@ -196,7 +196,7 @@ def _infer_column(name: str, values: Cells, bins: int, *, is_label: bool) -> Col
     return Categorical(declared or ["?"], missing=policy)
 
 
-def _identifies(name: str, values: Cells, texts: set[str], numbers: NDArray[np.float64] | None) -> bool:
+def _identifies(name: str, values: Cells, texts: set[str], numbers: Floats | None) -> bool:
     """Whether a column tells rows, or whose they are, from one another; where values repeat, a person is proposed."""
     named = (
         NAMES.search(_in_words(name)) is not None
@@ -212,7 +212,7 @@ def _identifies(name: str, values: Cells, texts: set[str], numbers: NDArray[np.f
     return named or repeats == 1
 
 
-def _are_codes(name: str, texts: set[str], numbers: NDArray[np.float64]) -> bool:
+def _are_codes(name: str, texts: set[str], numbers: Floats) -> bool:
     """Whether whole numbers are names of something, of which no mean is wanted: postcodes, say.
 
     Some begin with zeros, or all are as long as telephone numbers are; or the column is called so.
@@ -228,7 +228,7 @@ def _are_codes(name: str, texts: set[str], numbers: NDArray[np.float64]) -> bool
     return len(digits) == len(texts) and (zeros or long)
 
 
-def _are_whole(numbers: NDArray[np.float64]) -> bool:
+def _are_whole(numbers: Floats) -> bool:
     numbers = numbers[~np.isnan(numbers)]
     return bool(np.all(numbers >= 0) and np.all(numbers == np.floor(numbers)))
 
@@ -247,7 +247,7 @@ def _dates(texts: set[str], bins: int, missing: MissingPolicy) -> Numeric | None
             return None
         moments.append(moment)
     first, last = min(moments), max(moments)
-    unit = "day" if all(each.time() == time() for each in moments) else "second"
+    unit = "day" if all(moment.time() == time() for moment in moments) else "second"
     return None if last - first < timedelta(seconds=1) else Dates(first, last, unit=unit, bins=bins, missing=missing)
 
 
@@ -257,12 +257,12 @@ def _told_apart(texts: list[str]) -> list[str]:
     for text in texts:
         number, moment = number_in(text), time_in(text)
         if not is_too_long(text) and number not in kept and moment not in kept:
-            said: list[object] = [each for each in (number, moment) if each is not None]
+            said: list[object] = [meaning for meaning in (number, moment) if meaning is not None]
             kept.update(dict.fromkeys(said or [text], text))
     return list(dict.fromkeys(kept.values()))
 
 
-def _distinct(name: str, values: Cells) -> tuple[set[str], NDArray[np.float64] | None, bool]:
+def _distinct(name: str, values: Cells) -> tuple[set[str], Floats | None, bool]:
     """The different texts, the different numbers if there is nothing else, and whether cells are empty."""
     if isinstance(values, list):
         groups = [cells for _, cells in by_type(values)]
@@ -272,25 +272,23 @@ def _distinct(name: str, values: Cells) -> tuple[set[str], NDArray[np.float64] |
         groups = list(map(plain, chunks(values)))
         empty = False
     texts: set[str] = set()
-    numbers: list[NDArray[np.float64]] | None = []
+    numbers: list[Floats] | None = []
     for group in groups:
-        distinct = plain(group.dictionary).take(pc.unique(group.indices)) if _is_dictionary(group) else pc.unique(group)
+        distinct = pc.unique(group)
+        if pa.types.is_dictionary(group.type):
+            distinct = plain(group.dictionary).take(pc.unique(group.indices))
         written = as_texts(distinct).to_pylist()
         texts.update(text for text in written if text not in NOTHING)
         empty = empty or not NOTHING.isdisjoint(written)
         if numbers is not None:
-            found = as_numbers(distinct)
+            read = as_numbers(distinct)
             # Texts that are no numbers look like empty cells there.
             only = is_number(distinct.type) or (
                 is_text(distinct.type)
                 and all(re.match(NUMBER, text, re.ASCII) for text in written if text not in NOTHING)
             )
-            numbers = [*numbers, found] if only else None
+            numbers = [*numbers, read] if only else None
     return texts - {OTHER, MISSING}, None if numbers is None else np.concatenate([*numbers, np.empty(0)]), empty
-
-
-def _is_dictionary(values: pa.Array) -> bool:
-    return bool(pa.types.is_dictionary(values.type))
 
 
 def _plain(number: np.float64) -> float:

@@ -36,6 +36,7 @@ from jostle.tables.engines import (
     TableSource,
     viewed,
 )
+from jostle.tables.fields import Integers
 from jostle.tables.frames import check_columns, frame_columns
 from jostle.tables.infer import infer_public
 from jostle.tables.kernels import Kernel
@@ -44,7 +45,6 @@ from jostle.tables.persons import PUBLIC_KEY, bounded, check_persons, distinct, 
 from jostle.tables.schema import Schema
 from jostle.tables.sources import joined_blocks
 
-Integers = NDArray[np.int64]
 WAYS_OUT = (
     "table.per_person(...) makes one row a person of both, which are joined on the person; of what is public, "
     'table.join_public(frame, on="ward")'
@@ -205,9 +205,9 @@ def _keys(cells: Cells, on: str, column: Column) -> Integers:
     return keys
 
 
-def _said(cells: Cells, place: int) -> str:
+def _said(cells: Cells, row: int) -> str:
     """What a public cell says."""
-    text = texts_of(cells)[place]
+    text = texts_of(cells)[row]
     return "an empty cell" if text is None else shown(text)
 
 
@@ -233,8 +233,8 @@ class LookupSource(OtherSource, TableSource):
 
     def tally(self, kernel: Kernel, where: Where) -> Partial:
         kernel.cells(self.schema)
-        found: Partial = self.rows.tally(viewed(kernel, _WithLookup(self.schema, self.lookup), where), ())
-        return found
+        tally: Partial = self.rows.tally(viewed(kernel, _WithLookup(self.schema, self.lookup), where), ())
+        return tally
 
 
 @frozen
@@ -306,10 +306,10 @@ def joined_rows(mine: Block, theirs: Block, schema: Schema, census: Census, *, i
     What they have there is empty where they are not there. A census is told how many that are.
     """
     here, there = check_persons(mine.whose, schema), check_persons(theirs.whose, schema)
-    known = distinct(joined_whose([here, there])).codes
-    found = np.full(max(int(known.max(initial=0)) + 1, 1), theirs.length)
-    found[known[mine.length :]] = np.arange(theirs.length)
-    match = found[known[: mine.length]]
+    persons = distinct(joined_whose([here, there])).codes
+    row_of = np.full(max(int(persons.max(initial=0)) + 1, 1), theirs.length)
+    row_of[persons[mine.length :]] = np.arange(theirs.length)
+    match = row_of[persons[: mine.length]]
     missed = int(np.count_nonzero(match == theirs.length))
     census.alone = missed, theirs.length - (mine.length - missed)
     if inner:
@@ -328,18 +328,16 @@ def joined_rows(mine: Block, theirs: Block, schema: Schema, census: Census, *, i
 
 
 @frozen(eq=False, repr=False)
-class RowsFold:
+class RowsFold(Fold):
     """All rows of a table, in memory."""
 
     schema: Schema
     blocks: tuple[Block, ...] = ()
 
     def of(self, block: Block) -> RowsFold:
-        """A block's rows alone."""
         return evolve(self, blocks=(block,))
 
     def merged(self, other: RowsFold) -> RowsFold:
-        """The rows of both."""
         return evolve(self, blocks=(*self.blocks, *other.blocks))
 
     def rows(self) -> Block:
@@ -352,7 +350,7 @@ class RowsFold:
 
 
 @frozen(eq=False, repr=False)
-class MatchFold:
+class MatchFold(Fold):
     """How many rows have no match among public keys."""
 
     lookup: Lookup
@@ -360,17 +358,15 @@ class MatchFold:
     missed: int = 0
 
     def of(self, block: Block) -> MatchFold:
-        """That of a block's rows."""
         places = self.lookup.places(block, self.schema)
         return evolve(self, missed=int(np.count_nonzero(places == len(self.lookup.keys))))
 
     def merged(self, other: MatchFold) -> MatchFold:
-        """That of the rows of both."""
         return evolve(self, missed=self.missed + other.missed)
 
 
 @frozen(eq=False, repr=False)
-class _LookupFold:
+class _LookupFold(Fold):
     """A fold of rows with public columns as well."""
 
     fold: Fold
@@ -378,9 +374,7 @@ class _LookupFold:
     schema: Schema
 
     def of(self, block: Block) -> _LookupFold:
-        """The fold of a block's rows alone."""
         return evolve(self, fold=self.fold.of(self.lookup.added(block, self.schema)))
 
     def merged(self, other: _LookupFold) -> _LookupFold:
-        """The fold of the rows of both."""
         return evolve(self, fold=self.fold.merged(other.fold))

@@ -13,8 +13,6 @@ from jostle.tables.routes import LeafCounts, SplitCounts
 from jostle.tables.rules import Agreements, Hits, ManyHits, MarginLevels, Margins
 from jostle.tables.slopes import Slopes
 
-__all__ = ["DENSE_KERNELS", "KERNELS", "LEVEL_KERNELS"]
-
 KERNELS = Closed(
     "kernel",
     (

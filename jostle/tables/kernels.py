@@ -20,11 +20,10 @@ from itertools import starmap
 
 import numpy as np
 from attrs import field, frozen
-from numpy.typing import NDArray
 
 from jostle.errors import TableError
 from jostle.tables.block import Block
-from jostle.tables.fields import ANY_WHOLE, Within, name, name_groups, names, whole, whole_groups, wholes
+from jostle.tables.fields import ANY_WHOLE, Integers, Within, name, name_groups, names, whole, whole_groups, wholes
 from jostle.tables.schema import Schema, may_be_blank
 
 Groups = tuple[tuple[int, ...], ...]
@@ -49,7 +48,7 @@ def _side(name: str, groups: tuple[int, ...], schema: Schema) -> int:
     return max(groups) + 1
 
 
-def group_keys(block: Block, columns: tuple[str, ...], groups: Groups, schema: Schema) -> NDArray[np.int64]:
+def group_keys(block: Block, columns: tuple[str, ...], groups: Groups, schema: Schema) -> Integers:
     """Each row's place among all combinations of the columns' groups, in row-major order."""
     if not any(groups):  # each code is its own group
         return block.keys(columns, schema)
@@ -111,13 +110,28 @@ class AnyKernel(ABC):
         return 2 * self.bound(schema)
 
 
+class InOneCell(AnyKernel):
+    """A kernel to which a row adds 1, in one cell, or nothing.
+
+    A row that becomes another takes 1 from a cell and adds 1 to a cell, 2 in sum; a single cell changes by 1.
+    """
+
+    __slots__ = ()
+
+    def bound(self, schema: Schema) -> int:
+        return 1
+
+    def replaced(self, schema: Schema) -> int:
+        return min(2, self.cells(schema))
+
+
 class DenseKernel(AnyKernel):
     """A kernel with one number per cell of a public domain."""
 
     __slots__ = ()
 
     @abstractmethod
-    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
+    def add(self, block: Block, schema: Schema, totals: Integers) -> None:
         """Add the block's rows to *totals*."""
 
 
@@ -157,7 +171,7 @@ class Counts(DenseKernel):
         moved = (2 if schema.size(*group) > 1 else len(may_be_blank(schema, group)) > 0 for group in self.groups)
         return max(len(self.groups), sum(moved))
 
-    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
+    def add(self, block: Block, schema: Schema, totals: Integers) -> None:
         start = 0
         for group in self.groups:
             end = start + schema.size(*group)
@@ -200,7 +214,7 @@ class Sums(DenseKernel):
         clipped = self._clipped()
         return max(*clipped, 0) - min(*clipped, 0)
 
-    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
+    def add(self, block: Block, schema: Schema, totals: Integers) -> None:
         full = block.full((self.column, *self.by), schema)
         values = np.array(self._clipped(), dtype=np.int64)[full.columns[self.column]]
         add_up(full.keys(self.by, schema), full.multiplicity, totals, values)
@@ -235,20 +249,20 @@ class Marks(DenseKernel):
         """Twice the bound, but no more than the number of columns: each changes by 1 at most."""
         return min(2 * self.bound(schema), len(self.columns))
 
-    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
+    def add(self, block: Block, schema: Schema, totals: Integers) -> None:
         made = np.zeros(block.length, dtype=np.int64)
-        for place, column in enumerate(self.columns):
+        for mark, column in enumerate(self.columns):
             marked = (block.columns[column] == self.code) & (made < self.most)
             made += marked
-            totals[place] += int(marked.sum() if block.multiplicity is None else block.multiplicity[marked].sum())
+            totals[mark] += block.count(marked)
 
 
 @frozen(eq=False, repr=False)
 class SparseTally:
     """Occupied cells only. Which ones they are is as private as their counts: for the noise to hide, not to release."""
 
-    keys: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    keys: Integers
+    counts: Integers
 
     @classmethod
     def empty(cls) -> SparseTally:
@@ -288,7 +302,7 @@ def checked_keys(cells: int, columns: int) -> int:
 
 
 @frozen
-class SparseCounts(SparseKernel):
+class SparseCounts(InOneCell, SparseKernel):
     """How many rows there are for each combination of codes, or of groups of codes, occupied combinations only."""
 
     columns: tuple[str, ...] = field(converter=names)
@@ -300,20 +314,12 @@ class SparseCounts(SparseKernel):
         sides = group_sides(self.columns, self.groups, schema) if self.groups else map(schema.size, self.columns)
         return checked_keys(math.prod(sides), len(self.columns))
 
-    def bound(self, schema: Schema) -> int:
-        """1: a row is in one cell."""
-        return 1
-
-    def replaced(self, schema: Schema) -> int:
-        """2: a row leaves one cell and enters another."""
-        return 1 if self.cells(schema) == 1 else 2
-
     def tally(self, block: Block, schema: Schema) -> SparseTally:
         full = block.full(self.columns, schema)
         return occupied(group_keys(full, self.columns, self.groups, schema), full.multiplicity, self.cells(schema))
 
 
-def occupied(keys: NDArray[np.int64], multiplicity: NDArray[np.int64] | None, cells: int) -> SparseTally:
+def occupied(keys: Integers, multiplicity: Integers | None, cells: int) -> SparseTally:
     """How many records have each of the keys that there are."""
     if cells <= MOST_DENSE:
         totals = np.zeros(cells, dtype=np.int64)
@@ -339,10 +345,10 @@ def checked_cells(cells: int) -> int:
 
 
 def add_up(
-    keys: NDArray[np.int64],
-    multiplicity: NDArray[np.int64] | None,
-    totals: NDArray[np.int64],
-    values: NDArray[np.int64] | int = 1,
+    keys: Integers,
+    multiplicity: Integers | None,
+    totals: Integers,
+    values: Integers | int = 1,
 ) -> None:
     """Add to each key's total what records add that have it: 1, or values of their own.
 

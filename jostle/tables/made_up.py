@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
-from numpy.typing import NDArray
 
 from jostle.errors import TableError, shown
 from jostle.files.kinds import writing
 from jostle.tables.columns import Categorical, Column
 from jostle.tables.features import SparseFeatures
+from jostle.tables.fields import Integers
 from jostle.tables.origins import check_public
 from jostle.tables.schema import Schema
 
@@ -61,10 +61,10 @@ def _texts(features: SparseFeatures, rows: int, chance: np.random.Generator) -> 
     words = np.array(features.words or [f"word{number}" for number in range(MADE_UP_WORDS)], dtype=object)
     weights = 1 / np.arange(1, len(words) + 1)
     drawn = chance.choice(words, (rows, WORDS), p=weights / weights.sum())
-    return pa.array([" ".join(each) for each in drawn], pa.string())
+    return pa.array([" ".join(words_of_text) for words_of_text in drawn], pa.string())
 
 
-def _codes(column: Column, rows: int, chance: np.random.Generator) -> NDArray[np.int64]:
+def _codes(column: Column, rows: int, chance: np.random.Generator) -> Integers:
     count = column.declared_count
     if not isinstance(column, Categorical):
         return chance.integers(0, count, rows)
@@ -72,18 +72,16 @@ def _codes(column: Column, rows: int, chance: np.random.Generator) -> NDArray[np
     return chance.choice(count, rows, p=weights / weights.sum())
 
 
-def _told(
-    schema: Schema, codes: dict[str, NDArray[np.int64]], rows: int, chance: np.random.Generator
-) -> NDArray[np.int64]:
+def _told(schema: Schema, codes: dict[str, Integers], rows: int, chance: np.random.Generator) -> Integers:
     """Classes that the attributes speak for, and chance."""
-    classes = schema[schema.label or ""].declared_count
+    classes = schema[schema.target].declared_count
     points = chance.gumbel(size=(rows, classes))
     for name, column_codes in codes.items():
         points += chance.normal(0, TELLING, (schema[name].declared_count, classes))[column_codes] / np.sqrt(len(codes))
     return np.asarray(np.argmax(points, axis=1), dtype=np.int64)
 
 
-def _cells(column: Column, codes: NDArray[np.int64], chance: np.random.Generator) -> pa.Array:
+def _cells(column: Column, codes: Integers, chance: np.random.Generator) -> pa.Array:
     empty = chance.random(len(codes)) < EMPTY if column.missing == "value" else np.zeros(len(codes), dtype=np.bool_)
     if isinstance(column, Categorical):
         return pa.array(np.array(column.values, dtype=object)[codes], pa.string(), mask=empty)

@@ -10,16 +10,26 @@ from collections.abc import Iterator
 
 import numpy as np
 from attrs import field, frozen
-from numpy.typing import NDArray
 
 from jostle.errors import TableError
 from jostle.tables.block import Block, grain_in
-from jostle.tables.fields import ANY_WHOLE, Sides, Within, int64_arrays, int64s, name, names, whole, wholes
-from jostle.tables.kernels import LARGEST_WEIGHT, DenseKernel, add_up, checked_cells
+from jostle.tables.fields import (
+    ANY_WHOLE,
+    Floats,
+    Integers,
+    Sides,
+    Within,
+    int64_arrays,
+    int64s,
+    name,
+    names,
+    whole,
+    wholes,
+)
+from jostle.tables.kernels import LARGEST_WEIGHT, DenseKernel, InOneCell, add_up, checked_cells
 from jostle.tables.schema import Schema
 from jostle.tables.values import LARGEST_MULTIPLE
 
-Integers = NDArray[np.int64]
 HIGHEST_DEGREE = 2
 
 
@@ -112,16 +122,14 @@ class Moments(DenseKernel):
         for cell, product in enumerate(products):
             totals[cell] += int(product.sum() if times is None else (product * times).sum())
         for cell, beyond in enumerate((steps < first, there & (steps > last)) if self.window else ()):
-            rows = beyond.sum() if block.multiplicity is None else block.multiplicity[beyond].sum()
-            totals[self.degree + 1 + cell] += int(rows) * self.bound(schema)
+            totals[self.degree + 1 + cell] += block.count(beyond) * self.bound(schema)
 
 
 @frozen(eq=False, repr=False)
-class Ranks(DenseKernel):
+class Ranks(InOneCell, DenseKernel):
     """How many of a column's numbers lie in each of some intervals, which begin at public steps and fill the range.
 
-    A number is in one interval, so a row adds 1 to one cell, and one that becomes another takes it from one and gives
-    it to another: 2, or 1 where there is a single cell.
+    A number is in one interval, so a row adds 1 to one cell.
     """
 
     column: str = field(converter=name)
@@ -135,14 +143,6 @@ class Ranks(DenseKernel):
         if not len(starts) or starts[0] != 0 or starts[-1] > span or np.any(starts[1:] <= starts[:-1]):
             raise TableError(f"the intervals of {self.column!r} do not begin one after the other, from step 0 on")
         return checked_cells(len(starts))
-
-    def bound(self, schema: Schema) -> int:
-        """1: a number lies in one interval."""
-        return 1
-
-    def replaced(self, schema: Schema) -> int:
-        """2, or 1 where there is a single interval."""
-        return min(2, len(self.starts))
 
     def add(self, block: Block, schema: Schema, totals: Integers) -> None:
         steps = block.numbers(self.column, schema)
@@ -181,8 +181,7 @@ class Products(DenseKernel):
 
     def cells(self, schema: Schema) -> int:
         """How many sums there are; refuse numbers that are not those of the columns' codes."""
-        if schema.label is None:
-            raise TableError("the schema names no label", fix='Schema(columns, label="...")')
+        classes = len(schema.classes)
         fits = (
             len(self.columns) == len(self.numbers) == len(set(self.columns))
             and schema.label not in self.columns
@@ -193,7 +192,7 @@ class Products(DenseKernel):
                 "the numbers to multiply do not fit the schema",
                 fix="for each column but the label, as many lines of numbers as it has codes",
             )
-        return checked_cells(self._pairs + len(schema.classes) * (1 + self.features))
+        return checked_cells(self._pairs + classes * (1 + self.features))
 
     def bound(self, schema: Schema) -> int:
         """The most that all sums of a row add up to, by the largest numbers of each column."""
@@ -215,7 +214,7 @@ class Products(DenseKernel):
         products = np.zeros((features, features), dtype=np.int64)
         sums = np.zeros((classes, 1 + features), dtype=np.int64)
         block = block.labelled(schema)
-        labels = block.columns[schema.label or ""].astype(np.int64)
+        labels = block.columns[schema.target].astype(np.int64)
         for rows, numbers in self._features(block):
             weighted = numbers if block.multiplicity is None else numbers * block.multiplicity[rows, None]
             of_class = (labels[rows, None] == np.arange(classes)).astype(numbers.dtype)
@@ -226,7 +225,7 @@ class Products(DenseKernel):
         totals[: self._pairs] += products[np.triu_indices(features)]
         totals[self._pairs :] += (sums * self.unit).reshape(-1)
 
-    def _features(self, block: Block) -> Iterator[tuple[slice, NDArray[np.float64] | Integers]]:
+    def _features(self, block: Block) -> Iterator[tuple[slice, Floats | Integers]]:
         """Some rows at a time, with their numbers.
 
         As floats, where rows count once: sums of so few products stay below 2**53, so that they are exact in any order.

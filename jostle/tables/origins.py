@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from attrs import evolve, field, frozen
+from attrs import evolve, frozen
 
 from jostle.errors import PrivateDataError
 from jostle.files.content import MOST_BYTES, FileContent, FileMark, is_there, path_of, read_content, real_path
@@ -40,9 +40,9 @@ class RowOrigin:
     @classmethod
     def of(cls, *things: object) -> RowOrigin:
         """The origin of rows that were made of these objects, of which one may be a file that they were read from."""
-        place = next((each for each in things if isinstance(each, Path | FileContent)), None)
-        found = tuple(reference for each in things if each is not place for reference in _references(each))
-        return cls(found, None if place is None else path_of(place).absolute())
+        file = next((thing for thing in things if isinstance(thing, Path | FileContent)), None)
+        references = tuple(reference for thing in things if thing is not file for reference in _references(thing))
+        return cls(references, None if file is None else path_of(file).absolute())
 
     def beside(self, *others: RowOrigin) -> RowOrigin:
         """The origin of what is worked out from rows of this one and of others."""
@@ -51,19 +51,19 @@ class RowOrigin:
     @property
     def all(self) -> tuple[RowOrigin, ...]:
         """This one, and those of all tables that lie before."""
-        return (self, *(each for other in self.others for each in other.all))
+        return (self, *(origin for other in self.others for origin in other.all))
 
     @property
     def vaults(self) -> tuple[Path, ...]:
         """The vaults beside its files."""
-        files = [each.file for each in self.all if each.file is not None]
+        files = [origin.file for origin in self.all if origin.file is not None]
         return tuple(dict.fromkeys(vault for file in files for vault in _vaults(file) if is_there(vault)))
 
     @property
     def keys(self) -> frozenset[Path | int]:
         """By what its files, and those of its objects that still live, are told from all others."""
-        files = (real_path(each.file) for each in self.all if each.file is not None)
-        things = (thing() for each in self.all for thing in each.things)
+        files = (real_path(origin.file) for origin in self.all if origin.file is not None)
+        things = (thing() for origin in self.all for thing in origin.things)
         return frozenset([*files, *(id(thing) for thing in things if thing is not None)])
 
     def shared(self, other: RowOrigin) -> bool:
@@ -85,36 +85,21 @@ def _references(thing: Any) -> Iterator[weakref.ref[Any]]:
 # What is private in this process
 
 
-@frozen(eq=False)
-class PrivateOrigins:
-    """Which origins this process was given as private."""
-
-    _known: list[tuple[RowOrigin, object]] = field(init=False, factory=list)
-    _lock: threading.Lock = field(init=False, factory=threading.Lock)
-
-    def take(self, origin: RowOrigin) -> frozenset[object]:
-        """Remember an origin; return a token of its own, and those of all that it shares rows with."""
-        with self._lock:
-            self._known[:] = [(each, token) for each, token in self._known if each.keys]
-            found = {token: each.keys for each, token in self._known if each.shared(origin)}
-            if not origin.keys <= frozenset().union(*found.values()):
-                token = object()
-                self._known.append((origin, token))
-                found[token] = origin.keys
-            return frozenset(found)
-
-    def has(self, origin: RowOrigin) -> bool:
-        """Whether rows of an origin were given as private."""
-        with self._lock:
-            return any(each.shared(origin) for each, _ in self._known)
-
-
-_private = PrivateOrigins()
+_private: list[tuple[RowOrigin, object]] = []
+"""The origins that this process was given as private, each with a token of its own."""
+_lock = threading.Lock()
 
 
 def take_as_private(origin: RowOrigin) -> frozenset[object]:
-    """Let what came from there be private from now on; return what it is known by."""
-    return _private.take(origin)
+    """Let what came from there be private from now on; return its token, and those of all that it shares rows with."""
+    with _lock:
+        _private[:] = [(other, token) for other, token in _private if other.keys]
+        tokens = {token: other.keys for other, token in _private if other.shared(origin)}
+        if not origin.keys <= frozenset().union(*tokens.values()):
+            token = object()
+            _private.append((origin, token))
+            tokens[token] = origin.keys
+        return frozenset(tokens)
 
 
 def check_public(*things: object) -> None:
@@ -125,7 +110,7 @@ def check_public(*things: object) -> None:
     Whoever reads rows as public asks this: of a file, of objects that rows were made of, or of an origin.
     """
     given = things[0] if things and isinstance(things[0], RowOrigin) else None
-    origin = given or RowOrigin.of(*(Path(each) if isinstance(each, str) else each for each in things))
+    origin = given or RowOrigin.of(*(Path(thing) if isinstance(thing, str) else thing for thing in things))
     what = "what is given as public" if origin.file is None else repr(str(origin.file))
     exposed, fix = (
         "what is read as public has no noise on it, or noise that can be taken off",
@@ -135,7 +120,9 @@ def check_public(*things: object) -> None:
         raise PrivateDataError(
             f"{what} is private", why=f"its budget is kept in {str(vault)!r}, and {exposed}", fix=fix
         )
-    if _private.has(origin):
+    with _lock:
+        given_as_private = any(other.shared(origin) for other, _ in _private)
+    if given_as_private:
         raise PrivateDataError(f"{what} was given as private", why=exposed, fix=fix)
 
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -31,11 +32,11 @@ from jostle.errors import SchemaError, TableError, shown
 from jostle.tables.block import Block, Codes, Whose, code_type, grain_in
 from jostle.tables.columns import Categorical, Column, Numeric
 from jostle.tables.encode import DROPPED, Census, binned, empty_code, encode_column, strict, with_columns
+from jostle.tables.fields import Integers, Truths
 from jostle.tables.persons import check_persons, distinct, texts_of_names
 from jostle.tables.schema import Schema
 from jostle.tables.values import Grain, number_in
 
-Integers = NDArray[np.int64]
 Facts = tuple[NDArray[Any], ...]
 Word = Literal["count", "any", "all", "first", "last", "commonest", "least", "most", "sum", "mean"]
 
@@ -116,14 +117,14 @@ def _read(name: str, text: object, schema: Schema) -> Aggregate:
             f"{shown(text)} is no aggregate of a person's rows",
             fix=f"{name}=" + ("..., one of " + ", ".join(FORMS) if isinstance(text, str) else '"count up to 100"'),
         )
-    found = _parsed(name, words)
-    if found is None:
+    aggregate = _parsed(name, words)
+    if aggregate is None:
         raise TableError(
             f"{shown(text)} is not how {shown(words[0])} is written",
             why="a name of several words stands in quotation marks",
             fix=FORMS[words[0]],
         )
-    return _checked(found, schema)
+    return _checked(aggregate, schema)
 
 
 def _parsed(name: str, words: list[str]) -> Aggregate | None:
@@ -155,67 +156,67 @@ def _bound(text: str) -> float | None:
     return int(number) if number.is_integer() else number
 
 
-def _checked(each: Aggregate, schema: Schema) -> Aggregate:
+def _checked(aggregate: Aggregate, schema: Schema) -> Aggregate:
     """The aggregate with what the schema says of it; refuse one that does not fit."""
-    if each.source is None:
-        high = schema.rows_per_person if each.high is None else each.high
+    if aggregate.source is None:
+        high = schema.rows_per_person if aggregate.high is None else aggregate.high
         if type(high) is not int or not 1 <= high < 2**30:
             raise TableError(f"a count up to {shown(high)} has no whole bound", fix='"count up to 100"')
-        return evolve(each, high=high)
-    for name in filter(None, (each.source, each.by)):
+        return evolve(aggregate, high=high)
+    for name in filter(None, (aggregate.source, aggregate.by)):
         if name not in schema:
             schema[name]  # says what is wrong, but for features
             raise TableError(f"{shown(name)} is a feature of texts, no column", fix=f"one of {', '.join(schema.names)}")
-    column = schema[each.source]
-    if each.by is not None and not isinstance(schema[each.by], Numeric):
+    column = schema[aggregate.source]
+    if aggregate.by is not None and not isinstance(schema[aggregate.by], Numeric):
         raise TableError(
-            f"{shown(each.by)} is a column of categories, which come in no order of time",
-            fix=f"{each.word} {each.source} by a column of dates or numbers",
+            f"{shown(aggregate.by)} is a column of categories, which come in no order of time",
+            fix=f"{aggregate.word} {aggregate.source} by a column of dates or numbers",
         )
-    if each.word in {"sum", "mean"}:
-        grain_in(schema, each.source)
-    if each.word == "sum" and isinstance(column, Numeric):
-        _check_sum(each, column)
-    if each.word in {"any", "all"}:
-        _check_truth(each, column)
-    return each
+    if aggregate.word in {"sum", "mean"}:
+        grain_in(schema, aggregate.source)
+    if aggregate.word == "sum" and isinstance(column, Numeric):
+        _check_sum(aggregate, column)
+    if aggregate.word in {"any", "all"}:
+        _check_truth(aggregate, column)
+    return aggregate
 
 
-def _check_truth(each: Aggregate, column: Column) -> None:
+def _check_truth(aggregate: Aggregate, column: Column) -> None:
     if not isinstance(column, Categorical):
-        raise TableError(f"{shown(each.source)} is a column of numbers, not of truths", fix=FORMS["most"])
-    if _hit(each, column) is not None:
+        raise TableError(f"{shown(aggregate.source)} is a column of numbers, not of truths", fix=FORMS["most"])
+    if _hit(aggregate, column) is not None:
         return
-    if each.value is None:
+    if aggregate.value is None:
         raise TableError(
-            f"nothing says which value of {shown(each.source)} counts",
+            f"nothing says which value of {shown(aggregate.source)} counts",
             why="of two values that are a yes and a no, the yes does",
-            fix=f'"{each.word} {_quoted(each.source or "")} is {_quoted(column.values[-1])}"',
+            fix=f'"{aggregate.word} {_quoted(aggregate.source or "")} is {_quoted(column.values[-1])}"',
         )
     raise TableError(
-        f"{shown(each.value)} is not a declared value of {shown(each.source)}",
+        f"{shown(aggregate.value)} is not a declared value of {shown(aggregate.source)}",
         fix=f"one of {', '.join(map(repr, column.values[:20]))}",
     )
 
 
-def _check_sum(each: Aggregate, column: Numeric) -> None:
+def _check_sum(aggregate: Aggregate, column: Numeric) -> None:
     if column.clock is not None:
-        raise TableError(f"{shown(each.source)} is a column of dates, which have no sum", fix=FORMS["mean"])
-    if column.low < 0 and each.low is None:
+        raise TableError(f"{shown(aggregate.source)} is a column of dates, which have no sum", fix=FORMS["mean"])
+    if column.low < 0 and aggregate.low is None:
         raise TableError(
-            f"nothing says how small a sum of {shown(each.source)} may be",
+            f"nothing says how small a sum of {shown(aggregate.source)} may be",
             why=f"one row may have {column.low:g}, and sums are kept within public bounds",
-            fix=f'"sum {_quoted(each.source or "")} from {column.low * 10:g} up to {each.high:g}"',
+            fix=f'"sum {_quoted(aggregate.source or "")} from {column.low * 10:g} up to {aggregate.high:g}"',
         )
     try:
-        fits = Numeric(each.low or 0, each.high or 0, unit=column.unit).grain is not None
+        fits = Numeric(aggregate.low or 0, aggregate.high or 0, unit=column.unit).grain is not None
     except SchemaError as mistake:
         raise TableError(
-            f"the bounds of the sum {shown(each.name)}: {mistake.title}", why=mistake.why, fix=FORMS["sum"]
+            f"the bounds of the sum {shown(aggregate.name)}: {mistake.title}", why=mistake.why, fix=FORMS["sum"]
         ) from None
     if not fits:
         raise TableError(
-            f"the bounds of the sum {shown(each.name)} are too close for numbers of their size", fix=FORMS["sum"]
+            f"the bounds of the sum {shown(aggregate.name)} are too close for numbers of their size", fix=FORMS["sum"]
         )
 
 
@@ -223,10 +224,10 @@ def _quoted(name: str) -> str:
     return f"'{name}'" if re.search(r"\s", name) else name
 
 
-def _hit(each: Aggregate, column: Categorical) -> int | None:
+def _hit(aggregate: Aggregate, column: Categorical) -> int | None:
     """The code of the value that is looked for; None where there is none."""
-    if each.value is not None:
-        code = int(encode_column([each.value], strict(column))[0])
+    if aggregate.value is not None:
+        code = int(encode_column([aggregate.value], strict(column))[0])
         return None if code == DROPPED else code
     so = [code for code, value in enumerate(column.values) if value.lower() in TRUE_WORDS or number_in(value) == 1]
     return so[0] if len(column.values) == 2 and len(so) == 1 else None
@@ -235,7 +236,7 @@ def _hit(each: Aggregate, column: Categorical) -> int | None:
 def _counted(most: float) -> Numeric:
     """Counts from 0 up to a bound, small ones each in a bin of its own."""
     apart = most <= MOST_APART
-    cuts = (0, *(place + 0.5 for place in range(int(most))), most) if apart else ()
+    cuts = (0, *(count + 0.5 for count in range(int(most))), most) if apart else ()
     return Numeric(0, most, edges=cuts, unit=1)
 
 
@@ -251,7 +252,7 @@ class Held:
 
     def rows(self, places: NDArray[Any]) -> Held:
         """Those at these places, or where this is true."""
-        return Held(self.who[places], tuple(each[places] for each in self.facts))
+        return Held(self.who[places], tuple(fact[places] for fact in self.facts))
 
     def sorted(self) -> Held:
         """The same, person after person."""
@@ -273,29 +274,19 @@ def _added(held: Held) -> Held:
     held = held.sorted()
     starts = held.starts
     return Held(
-        held.who[starts], tuple(np.add.reduceat(each, starts) for each in held.facts) if starts.size else held.facts
+        held.who[starts], tuple(np.add.reduceat(fact, starts) for fact in held.facts) if starts.size else held.facts
     )
-
-
-def _smallest(held: Held) -> Held:
-    """For each person, the row whose first fact is the smallest; of several, whose next one is, and so on."""
-    return _extreme(held, np.minimum)
-
-
-def _largest(held: Held) -> Held:
-    """The same of the largest."""
-    return _extreme(held, np.maximum)
 
 
 def _extreme(held: Held, better: np.ufunc, facts: int | None = None) -> Held:
     """For each person, the first row of those that are best in all facts, or in so many, one after the other."""
     held = held.sorted()
-    for place in range(len(held.facts) if facts is None else facts):
+    for index in range(len(held.facts) if facts is None else facts):
         starts = held.starts
         if len(starts) == len(held.who):
             return held
-        best = better.reduceat(held.facts[place], starts)
-        held = held.rows(held.facts[place] == np.repeat(best, np.diff(starts, append=len(held.who))))
+        best = better.reduceat(held.facts[index], starts)
+        held = held.rows(held.facts[index] == np.repeat(best, np.diff(starts, append=len(held.who))))
     return held.rows(held.starts)
 
 
@@ -303,51 +294,51 @@ def _tallied(held: Held) -> Held:
     """For each person and each cell, how often it stands there: the last fact, which is added up."""
     *cell, count = held.facts
     order = np.lexsort((*cell, held.who))
-    keys = [each[order] for each in (held.who, *cell)]
+    keys = [key[order] for key in (held.who, *cell)]
     new = np.zeros(len(order), dtype=np.bool_)
     new[:1] = True
     for key in keys:
         new[1:] |= key[1:] != key[:-1]
     starts = np.flatnonzero(new)
     counts = np.add.reduceat(count[order], starts) if starts.size else count
-    return Held(keys[0][starts], (*(each[starts] for each in keys[1:]), counts))
+    return Held(keys[0][starts], (*(key[starts] for key in keys[1:]), counts))
 
 
 REDUCED: Mapping[str, Reduce] = {
     **dict.fromkeys(("count", "any", "all", "sum", "mean"), _added),
-    **dict.fromkeys(("first", "least"), _smallest),
-    **dict.fromkeys(("last", "most"), _largest),
+    **dict.fromkeys(("first", "least"), partial(_extreme, better=np.minimum)),
+    **dict.fromkeys(("last", "most"), partial(_extreme, better=np.maximum)),
     "commonest": _tallied,
 }
 
 
-def _taken(each: Aggregate, block: Block, who: Integers, schema: Schema) -> Held:
+def _taken(aggregate: Aggregate, block: Block, who: Integers, schema: Schema) -> Held:
     """What an aggregate needs of the rows of a block, not reduced yet."""
-    if each.source is None:
+    if aggregate.source is None:
         return Held(who, (np.ones(block.length, dtype=np.int64),))
-    column = schema[each.source]
-    ordered = each.word in {"least", "most", "sum", "mean"}
-    there = _present(block, each.source, column, ordered=ordered)
-    if each.by is not None:
-        there &= _present(block, each.by, schema[each.by], ordered=True)
+    column = schema[aggregate.source]
+    ordered = aggregate.word in {"least", "most", "sum", "mean"}
+    there = _present(block, aggregate.source, column, ordered=ordered)
+    if aggregate.by is not None:
+        there &= _present(block, aggregate.by, schema[aggregate.by], ordered=True)
     places = np.flatnonzero(there)
-    cell = tuple(codes[places] for codes in _cells(block, each.source))
-    return Held(who[places], _facts(each, block, places, cell, schema))
+    cell = tuple(codes[places] for codes in _cells(block, aggregate.source))
+    return Held(who[places], _facts(aggregate, block, places, cell, schema))
 
 
-def _facts(each: Aggregate, block: Block, places: NDArray[np.intp], cell: Facts, schema: Schema) -> Facts:
-    column, ones = schema[each.source or ""], np.ones(len(places), dtype=np.int64)
-    if each.word in {"sum", "mean"}:
-        steps = block.numbers(each.source or "", schema)[places]
-        return steps + grain_in(schema, each.source or "").first, ones
-    if each.word in {"any", "all"} and isinstance(column, Categorical):
-        return (cell[-1] == _hit(each, column)).astype(np.int64), ones
-    if each.word == "commonest":
+def _facts(aggregate: Aggregate, block: Block, places: NDArray[np.intp], cell: Facts, schema: Schema) -> Facts:
+    column, ones = schema[aggregate.source or ""], np.ones(len(places), dtype=np.int64)
+    if aggregate.word in {"sum", "mean"}:
+        steps = block.numbers(aggregate.source or "", schema)[places]
+        return steps + grain_in(schema, aggregate.source or "").first, ones
+    if aggregate.word in {"any", "all"} and isinstance(column, Categorical):
+        return (cell[-1] == _hit(aggregate, column)).astype(np.int64), ones
+    if aggregate.word == "commonest":
         return *cell, ones
-    if each.by is None:
+    if aggregate.by is None:
         return cell
     # Ties go by the encoded row, whatever of it is asked for.
-    row = (codes[places] for name in (each.by, *schema.names) for codes in _cells(block, name))
+    row = (codes[places] for name in (aggregate.by, *schema.names) for codes in _cells(block, name))
     return (*row, *cell)
 
 
@@ -357,7 +348,7 @@ def _cells(block: Block, name: str) -> Facts:
     return (block.columns[name],) if steps is None else (steps, block.columns[name])
 
 
-def _present(block: Block, name: str, column: Column, *, ordered: bool) -> NDArray[np.bool_]:
+def _present(block: Block, name: str, column: Column, *, ordered: bool) -> Truths:
     """Which rows have a cell in a column that is not empty; one that has a place in an order, where that matters."""
     codes = block.columns[name]
     there = codes < column.size
@@ -401,13 +392,13 @@ class PersonFold:
         places = coded.indices.to_numpy().astype(np.int64)
         mine, theirs = places[: len(self.persons)], places[len(self.persons) :]
         held = (
-            REDUCED[each.word](
+            REDUCED[aggregate.word](
                 Held(
                     np.concatenate([mine[left.who], theirs[right.who]]),
                     tuple(map(np.concatenate, zip(left.facts, right.facts, strict=True))),
                 )
             )
-            for each, left, right in zip(self.aggregates, self.held, other.held, strict=True)
+            for aggregate, left, right in zip(self.aggregates, self.held, other.held, strict=True)
         )
         return evolve(self, persons=coded.dictionary, held=tuple(held))
 
@@ -420,51 +411,51 @@ class PersonFold:
         steps: dict[str, Codes] = {}
         columns: dict[str, Column] = {}
         nothing = (Held(np.empty(0, dtype=np.int64), ()),) * len(self.aggregates)
-        for each, held in zip(self.aggregates, self.held or nothing, strict=True):
-            columns[each.name] = column = each.declared(self.schema)
+        for aggregate, held in zip(self.aggregates, self.held or nothing, strict=True):
+            columns[aggregate.name] = column = aggregate.declared(self.schema)
             there = evolve(held, who=ranks[held.who])
-            codes[each.name], stepped = _result(each, column, there, len(order), self.schema)
+            codes[aggregate.name], stepped = _result(aggregate, column, there, len(order), self.schema)
             if stepped is not None:
-                steps[each.name] = stepped
+                steps[aggregate.name] = stepped
         whose = Whose(np.arange(len(order), dtype=np.int32), self.persons.take(pa.array(order)))
         return with_columns(Block({}, len(order), whose=whose), codes, steps, columns, census)
 
 
 def _result(
-    each: Aggregate, column: Column, held: Held, length: int, schema: Schema
+    aggregate: Aggregate, column: Column, held: Held, length: int, schema: Schema
 ) -> tuple[NDArray[np.int32], Codes | None]:
     """Codes and steps of an aggregate's results for so many persons; those that nothing is held of are empty."""
-    if each.word in {"first", "last", "least", "most", "commonest"}:
-        return _carried(held, column, length, counted=each.word == "commonest")
+    if aggregate.word in {"first", "last", "least", "most", "commonest"}:
+        return _carried(held, column, length, counted=aggregate.word == "commonest")
     if isinstance(column, Categorical):
         codes = np.full(length, empty_code(column), dtype=np.int32)
         if held.facts:
             hits, rows = held.facts
             # Of a column's own two values, which is the one is said by the column.
-            so = 1 if each.value is not None else _hit(each, column) or 0
-            codes[held.who] = np.where(hits > 0 if each.word == "any" else hits == rows, so, 1 - so)
+            so = 1 if aggregate.value is not None else _hit(aggregate, column) or 0
+            codes[held.who] = np.where(hits > 0 if aggregate.word == "any" else hits == rows, so, 1 - so)
         return codes, None
     numbers = np.full(length, np.nan)
     if held.facts and column.grain is not None:
         grain = column.grain
-        multiples = np.clip(_multiples(each, held, grain, schema), grain.first, grain.last)
+        multiples = np.clip(_multiples(aggregate, held, grain, schema), grain.first, grain.last)
         exact = multiples * float(grain.unit.numerator) / float(grain.unit.denominator)
         numbers[held.who] = np.clip(exact, float(column.low), float(column.high))
     return binned(numbers, column)
 
 
-def _multiples(each: Aggregate, held: Held, grain: Grain, schema: Schema) -> Integers:
+def _multiples(aggregate: Aggregate, held: Held, grain: Grain, schema: Schema) -> Integers:
     """Counts, sums and means as whole multiples of the result's unit: what lies between goes to the nearer, halves up.
 
     Sums are whole numbers, so they are the same in whatever order rows come.
     """
     total = held.facts[0]
-    if each.source is None:
+    if aggregate.source is None:
         return total
-    if each.word == "mean":
+    if aggregate.word == "mean":
         rows = held.facts[1]
         return np.asarray((total + rows // 2) // rows)
-    units = grain_in(schema, each.source).unit / grain.unit
+    units = grain_in(schema, aggregate.source).unit / grain.unit
     # What is far beyond the bounds is cut off first: as a number of finer units it might not fit 63 bits.
     low, high = (max(-(2**62), min(2**62, int(edge / units))) for edge in (grain.first - 1, grain.last + 1))
     cut = np.clip(total, low - 1, high + 1)

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from jostle.errors import SchemaError, TableError
 from jostle.tables.block import Block, Whose
 from jostle.tables.features import mixed
-from jostle.tables.fields import Within, truth, whole
+from jostle.tables.fields import Integers, Truths, Within, truth, whole
 from jostle.tables.kernels import MOST_RECORDS, DenseKernel
 from jostle.tables.schema import ROWS_PER_PERSON, Schema
 from jostle.tables.values import (
@@ -71,11 +71,11 @@ def whose_rows(values: pa.Array | pa.ChunkedArray | list[object]) -> Whose:
     """Whose the rows are whose cells in the column of persons these are; NOBODY's where one is empty."""
     if isinstance(values, list):
         parts = [(places, whose_rows(cells)) for places, cells in by_type(values)]
-        found = joined_whose([part for _, part in parts])
+        joined = joined_whose([part for _, part in parts])
         codes: NDArray[np.signedinteger[Any]] = np.full(len(values), NOBODY, dtype=np.int32)
         if parts:
-            codes[np.concatenate([places for places, _ in parts])] = found.codes
-        return evolve(found, codes=codes)
+            codes[np.concatenate([places for places, _ in parts])] = joined.codes
+        return evolve(joined, codes=codes)
     return joined_whose([_whose_chunk(plain(chunk)) for chunk in chunks(values)])
 
 
@@ -113,8 +113,8 @@ def _numbered(names: pa.Array) -> tuple[NDArray[np.signedinteger[Any]], pa.Array
             there[numbers - low] = True
             places = (np.cumsum(there) - 1).astype(np.int32 if len(there) < MOST_OF_32 else np.int64)
             return places[numbers - low], pa.array(np.flatnonzero(there) + low)
-    found = names.dictionary_encode()
-    return found.indices.to_numpy(), found.dictionary
+    coded = names.dictionary_encode()
+    return coded.indices.to_numpy(), coded.dictionary
 
 
 def texts_of_names(names: pa.Array) -> pa.Array:
@@ -133,11 +133,11 @@ def _whose_chunk(values: pa.Array) -> Whose:
     if objects is not None:
         return whose_rows(objects)
     if pa.types.is_dictionary(values.type):
-        known = _whose_chunk(plain(values.dictionary))
-        indices = values.indices.fill_null(len(known.codes)).to_numpy(zero_copy_only=False)
-        inside = (indices >= 0) & (indices < len(known.codes))  # others are a damaged file's
-        table = np.append(known.codes, np.int32(NOBODY))
-        return evolve(known, codes=table[np.where(inside, indices, len(known.codes))])
+        persons = _whose_chunk(plain(values.dictionary))
+        indices = values.indices.fill_null(len(persons.codes)).to_numpy(zero_copy_only=False)
+        inside = (indices >= 0) & (indices < len(persons.codes))  # others are a damaged file's
+        table = np.append(persons.codes, np.int32(NOBODY))
+        return evolve(persons, codes=table[np.where(inside, indices, len(persons.codes))])
     try:  # reads nothing as a number that the slower way does not, and the same numbers
         numbers = pc.cast(values, pa.int64()) if _may_be_whole(values.type) else None
     except pa.ArrowInvalid:
@@ -149,10 +149,10 @@ def _whose_chunk(values: pa.Array) -> Whose:
             numbers = numbers.fill_null(0)  # nobody's number
         return Whose(codes, numbers)
     every = as_texts(values).cast(pa.large_string()).dictionary_encode()
-    found = one_way(every.dictionary).dictionary_encode()
-    table = np.append(found.indices.fill_null(NOBODY).to_numpy(zero_copy_only=False), np.int32(NOBODY))
+    distinct_names = one_way(every.dictionary).dictionary_encode()
+    table = np.append(distinct_names.indices.fill_null(NOBODY).to_numpy(zero_copy_only=False), np.int32(NOBODY))
     places = every.indices.fill_null(len(every.dictionary)).to_numpy(zero_copy_only=False)
-    return Whose(table[places].astype(np.int32, copy=False), found.dictionary)
+    return Whose(table[places].astype(np.int32, copy=False), distinct_names.dictionary)
 
 
 def _may_be_whole(kind: pa.DataType) -> bool:
@@ -168,9 +168,9 @@ def one_way(texts: pa.Array) -> pa.Array:
     others = np.flatnonzero(~done.to_numpy(zero_copy_only=False))
     if not len(others):
         return texts
-    found = np.full(len(texts), None, dtype=object)
-    found[others] = [written_one_way(text) for text in texts.take(pa.array(others)).to_pylist()]
-    return pc.if_else(done, texts, pa.array(found.tolist(), pa.large_string()))
+    written = np.full(len(texts), None, dtype=object)
+    written[others] = [written_one_way(text) for text in texts.take(pa.array(others)).to_pylist()]
+    return pc.if_else(done, texts, pa.array(written.tolist(), pa.large_string()))
 
 
 def written_one_way(text: str) -> str | None:
@@ -272,7 +272,7 @@ def _smallest_exactly(
 ) -> NDArray[np.intp]:
     """The same where two hashes are equal, or begin alike: by whole hashes, and then by whole rows."""
     texts = _written(block)
-    order = np.array(sorted(range(block.length), key=lambda place: (codes[place], rows[place], texts[place])))
+    order = np.array(sorted(range(block.length), key=lambda row: (codes[row], rows[row], texts[row])))
     persons = codes[order]
     same = np.array([False, *(texts[after] == texts[before] for before, after in pairwise(order))])
     same[1:] &= persons[1:] == persons[:-1]
@@ -287,20 +287,20 @@ def _first_of_each(codes: NDArray[np.intp], order: NDArray[np.intp], most: int) 
     return order[np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts) < most]
 
 
-def since(goes_on: NDArray[np.bool_]) -> NDArray[np.intp]:
+def since(goes_on: Truths) -> NDArray[np.intp]:
     """How many places each one is after the last that begins something."""
     places = np.arange(len(goes_on))
     return places - np.maximum.accumulate(np.where(goes_on, 0, places))
 
 
-def _equal(block: Block, left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.bool_]:
+def _equal(block: Block, left: NDArray[np.intp], right: NDArray[np.intp]) -> Truths:
     """Whether rows at two lists of places are equal, one by one."""
     same = np.ones(len(left), dtype=np.bool_)
     for codes in (*block.columns.values(), *block.steps.values()):
         same &= codes[left] == codes[right]
     if block.bits is not None:
         some = np.flatnonzero(same)
-        texts = [each.lists() for each in (block.bits.rows(left[some]), block.bits.rows(right[some]))]
+        texts = [bits.lists() for bits in (block.bits.rows(left[some]), block.bits.rows(right[some]))]
         same[some] = [one == other for one, other in zip(*texts, strict=True)]
     return same
 
@@ -336,8 +336,8 @@ def marks_of(names: pa.Array) -> Hashes:
     if letters is None:
         return np.zeros(len(names), dtype=np.uint64)
     places = np.arange(len(letters)) - np.repeat(ends[:-1] - ends[0], lengths)
-    each = mixed((places.astype(np.uint64) << np.uint64(8)) + letters + np.uint64(1))
-    running = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(each, dtype=np.uint64)])
+    hashes = mixed((places.astype(np.uint64) << np.uint64(8)) + letters + np.uint64(1))
+    running = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(hashes, dtype=np.uint64)])
     return mixed(running[ends[1:] - ends[0]] - running[ends[:-1] - ends[0]])
 
 
@@ -354,17 +354,17 @@ class Repeats:
     """
 
     marks: Hashes = field(factory=lambda: np.empty(0, dtype=np.uint64))
-    counts: NDArray[np.int64] = field(factory=lambda: np.empty(0, dtype=np.int64))
+    counts: Integers = field(factory=lambda: np.empty(0, dtype=np.int64))
 
     @classmethod
     def of(cls, values: pa.Array | pa.ChunkedArray | list[object]) -> Repeats:
         """Those of a column's cells; empty ones are left out."""
-        found = cls()
+        repeats = cls()
         for start in range(0, len(values), COUNTED_AT_ONCE):
             whose = whose_rows(values[start : start + COUNTED_AT_ONCE])
             counts = np.bincount(whose.codes[whose.codes != NOBODY], minlength=len(whose.names))
-            found = found.merged(cls(marks_of(whose.names)[counts > 0], counts[counts > 0]))
-        return found
+            repeats = repeats.merged(cls(marks_of(whose.names)[counts > 0], counts[counts > 0]))
+        return repeats
 
     def merged(self, other: Repeats) -> Repeats:
         """Those of the cells of both."""
@@ -422,7 +422,7 @@ class PersonCount(OfPersons):
         """1: one person more, and one less, or either."""
         return 1
 
-    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
+    def add(self, block: Block, schema: Schema, totals: Integers) -> None:
         read, codes = _read(block, schema)
         totals[0] += np.count_nonzero(read[np.unique(codes)] > self.more_than)
 
@@ -435,14 +435,14 @@ class PersonBands(OfPersons):
         """As many as lead up to the most rows of a person that are held."""
         return super().cells(schema) + len(band_ends(schema.rows_per_person or ROWS_PER_PERSON)) - 1
 
-    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
+    def add(self, block: Block, schema: Schema, totals: Integers) -> None:
         read, codes = _read(block, schema)
         ends = band_ends(schema.rows_per_person or ROWS_PER_PERSON)
         bands = np.searchsorted(ends[:-1], read[np.unique(codes)])
         totals += np.bincount(bands, minlength=len(ends))
 
 
-def band_ends(most: int) -> NDArray[np.int64]:
+def band_ends(most: int) -> Integers:
     """The most rows of a person in each band, up to the most that are held.
 
     >>> band_ends(1).tolist(), band_ends(6).tolist(), band_ends(16).tolist()
@@ -467,14 +467,14 @@ class BeyondCount(DenseKernel):
         """Refuse: no noise hides a person of many rows."""
         raise TypeError("rows that are not held are not released")
 
-    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
+    def add(self, block: Block, schema: Schema, totals: Integers) -> None:
         """Add what is not held of the block's persons to *totals*."""
         read, codes = _read(block, schema)
         beyond = read[np.unique(codes)] - (schema.rows_per_person or 0)
         totals += np.array([beyond[beyond > 0].sum(), np.count_nonzero(beyond > 0)])
 
 
-def _read(block: Block, schema: Schema) -> tuple[NDArray[np.int64], NDArray[np.signedinteger[Any]]]:
+def _read(block: Block, schema: Schema) -> tuple[Integers, NDArray[np.signedinteger[Any]]]:
     """How many rows of each person were read, and whose the block's are."""
     whose = check_persons(block.whose, schema)
     if whose.read is None:

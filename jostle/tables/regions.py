@@ -6,6 +6,7 @@ falls into *levels*: in each, a row changes one number, by one. So each level ma
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from itertools import product
 from typing import TypeVar
@@ -16,11 +17,11 @@ from numpy.typing import NDArray
 
 from jostle.errors import TableError
 from jostle.tables.block import Block
-from jostle.tables.fields import ANY_WHOLE, Sides, int64_arrays, int64s, names, wholes
+from jostle.tables.fields import ANY_WHOLE, Integers, Sides, int64_arrays, int64s, names, wholes
 from jostle.tables.kernels import Counts, DenseKernel, checked_cells
 from jostle.tables.schema import Schema, may_be_blank
 
-Starts = NDArray[np.int64]
+Starts = Integers
 Number = TypeVar("Number", np.int64, np.float64)
 
 
@@ -69,7 +70,7 @@ def check_sides(columns: tuple[str, ...]) -> None:
         raise TableError(f"a grid of {len(columns)} columns is asked about, and at most {MOST_SIDES} are looked at")
 
 
-def _grid_counts(block: Block, schema: Schema, columns: tuple[str, ...]) -> NDArray[np.int64]:
+def _grid_counts(block: Block, schema: Schema, columns: tuple[str, ...]) -> Integers:
     counts = np.zeros(schema.size(*columns), dtype=np.int64)
     Counts.of(*columns).add(block, schema, counts)
     return counts
@@ -84,7 +85,7 @@ class Regions(LevelKernel):
     """
 
     columns: tuple[str, ...] = field(converter=names)
-    order: NDArray[np.int64] = field(converter=int64s, validator=Sides(1))
+    order: Integers = field(converter=int64s, validator=Sides(1))
     """The cells' numbers, each once."""
     starts: tuple[Starts, ...] = field(converter=int64_arrays, validator=Sides(1))
     """For each partition, the places in the order where its regions begin, rising from 0."""
@@ -99,12 +100,9 @@ class Regions(LevelKernel):
                 raise TableError("the regions of a grid do not begin one after the other, from the first cell on")
         return tuple(map(len, self.starts))
 
-    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
+    def add(self, block: Block, schema: Schema, totals: Integers) -> None:
         counts = _grid_counts(block, schema, self.columns)[self.order]
-        place = 0
-        for starts in self.starts:
-            totals[place : place + len(starts)] += np.add.reduceat(counts, starts)
-            place += len(starts)
+        totals += np.concatenate([np.add.reduceat(counts, starts) for starts in self.starts])
 
 
 MOST_HELD = 2**24
@@ -122,7 +120,7 @@ def rows_with(names: tuple[str, ...], schema: Schema) -> Counts | Regions:
     return Regions(blanks, np.arange(schema.size(*blanks)), (np.zeros(1, dtype=np.int64),)) if blanks else Counts.of()
 
 
-def _each_once(places: NDArray[np.int64]) -> bool:
+def _each_once(places: Integers) -> bool:
     """Whether these are 0 .. n-1 in some order."""
     count = len(places)
     return bool(places.min() >= 0 and places.max() < count and np.all(np.bincount(places, minlength=count) == 1))
@@ -133,19 +131,19 @@ def haar_side(size: int) -> int:
     return 1 << (size - 1).bit_length()
 
 
-def haar(counts: NDArray[np.int64], axis: int) -> NDArray[np.int64]:
+def haar(counts: Integers, axis: int) -> Integers:
     """The whole-numbered Haar transform along an axis whose length is a power of two.
 
     First the sum of all, then for each halving, coarsest first, the sum of each left half less that of its right half.
     """
     moved = np.moveaxis(counts, axis, 0)
-    found: list[NDArray[np.int64]] = []
+    levels: list[Integers] = []
     while len(moved) > 1:
         left, right = moved[0::2], moved[1::2]
-        found.append(left - right)
+        levels.append(left - right)
         moved = left + right
-    found.append(moved)
-    return np.moveaxis(np.concatenate(found[::-1]), 0, axis)
+    levels.append(moved)
+    return np.moveaxis(np.concatenate(levels[::-1]), 0, axis)
 
 
 @frozen(eq=False)
@@ -171,30 +169,20 @@ class Haar(LevelKernel):
 
     def sizes(self, schema: Schema) -> tuple[int, ...]:
         """How many coefficients each level has."""
-        sizes = []
-        for block in self.blocks(schema):
-            size = 1
-            for part in block:
-                size *= part.stop - part.start
-            sizes.append(size)
-        return tuple(sizes)
+        return tuple(math.prod(part.stop - part.start for part in block) for block in self.blocks(schema))
 
     def moved(self, schema: Schema) -> tuple[int, ...]:
         """1 for the sum of all and 2 for others: even a single difference changes sign with the row's half."""
         return (1, *(2 for _ in self.blocks(schema)[1:]))
 
-    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
+    def add(self, block: Block, schema: Schema, totals: Integers) -> None:
         shape = tuple(schema[name].size for name in self.columns)
         sides = tuple(map(haar_side, shape))
         grid = np.zeros(sides, dtype=np.int64)
         grid[tuple(map(slice, shape))] = _grid_counts(block, schema, self.columns).reshape(shape)
         for axis in range(len(sides)):
             grid = haar(grid, axis)
-        place = 0
-        for part in self.blocks(schema):
-            found = grid[part].ravel()
-            totals[place : place + found.size] += found
-            place += found.size
+        totals += np.concatenate([grid[part].ravel() for part in self.blocks(schema)])
 
 
 @frozen
@@ -214,15 +202,15 @@ class Box(LevelKernel):
                 raise TableError(f"a box from {low} to {high} does not lie in the {schema[name].size} bins of {name!r}")
         return (1,)
 
-    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
+    def add(self, block: Block, schema: Schema, totals: Integers) -> None:
         inside = np.ones(block.length, dtype=np.bool_)
         for name, low, high in zip(self.columns, self.low, self.high, strict=True):
             codes = block.columns[name]
             inside &= (codes >= low) & (codes < high)
-        totals[0] += int(inside.sum()) if block.multiplicity is None else int(block.multiplicity[inside].sum())
+        totals[0] += block.count(inside)
 
 
-def box_sums(grid: NDArray[Number], low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[Number]:
+def box_sums(grid: NDArray[Number], low: Integers, high: Integers) -> NDArray[Number]:
     """The sum of the grid's cells in each box, by a summed-area table; exact for whole numbers."""
     table = np.zeros([side + 1 for side in grid.shape], dtype=grid.dtype)
     table[(slice(1, None),) * grid.ndim] = grid

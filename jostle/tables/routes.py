@@ -24,16 +24,10 @@ from numpy.typing import NDArray
 
 from jostle.errors import TableError
 from jostle.tables.block import Block, Codes
-from jostle.tables.features import BitsColumns, mixed
-from jostle.tables.fields import Component, Sides, Within, int64s, names, optional_whole, truth, whole
+from jostle.tables.features import MIXERS, BitsColumns, mixed
+from jostle.tables.fields import Component, Integers, Sides, Within, int64s, names, optional_whole, truth, whole
 from jostle.tables.kernels import DenseKernel, add_up, checked_cells
 from jostle.tables.schema import Schema
-
-Integers = NDArray[np.int64]
-
-MIXERS = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
-"""Odd constants that spread a row's codes over 64 bits."""
-
 
 MOST_LEVELS = 2**16
 """Levels are gone through one by one."""
@@ -114,11 +108,11 @@ class Routing:
         if self.part_key is None:
             return [(slice(None), self._descend(codes, root, block.length)) for root in self.roots]
         parts = part_of(block.columns, schema, self.part_key, self.trees, block.length)
-        found: list[tuple[slice | NDArray[np.intp], NDArray[np.intp]]] = []
+        arrived: list[tuple[slice | NDArray[np.intp], NDArray[np.intp]]] = []
         for tree, root in enumerate(self.roots):
             rows = np.flatnonzero(parts == tree)
-            found.append((rows, self._descend(None if codes is None else codes[:, rows], root, len(rows))))
-        return found
+            arrived.append((rows, self._descend(None if codes is None else codes[:, rows], root, len(rows))))
+        return arrived
 
     def _descend(self, codes: Codes | None, root: int, length: int) -> NDArray[np.intp]:
         node = np.full(length, root, dtype=np.intp)
@@ -141,7 +135,7 @@ class Routing:
         return np.asarray(node, dtype=np.intp)
 
 
-def part_of(columns: Mapping[str, Codes], schema: Schema, key: int, parts: int, length: int) -> NDArray[np.int64]:
+def part_of(columns: Mapping[str, Codes], schema: Schema, key: int, parts: int, length: int) -> Integers:
     """The part that each row belongs to: a hash of all its codes, the label's included, and a key."""
     hashes = np.full(length, (key * MIXERS[0]) % 2**64, dtype=np.uint64)
     if isinstance(columns, BitsColumns):  # rows that differ in sparse features alone are different rows
@@ -154,12 +148,12 @@ def part_of(columns: Mapping[str, Codes], schema: Schema, key: int, parts: int, 
     return _dealt(hashes, parts)
 
 
-def part_of_marks(marks: NDArray[np.uint64], key: int, parts: int) -> NDArray[np.int64]:
+def part_of_marks(marks: NDArray[np.uint64], key: int, parts: int) -> Integers:
     """The part that each person belongs to: a hash of its mark and a key."""
     return _dealt(mixed(marks + np.uint64((key * MIXERS[0]) % 2**64)), parts)
 
 
-def _dealt(hashes: NDArray[np.uint64], parts: int) -> NDArray[np.int64]:
+def _dealt(hashes: NDArray[np.uint64], parts: int) -> Integers:
     return ((hashes >> np.uint64(11)) % np.uint64(parts)).astype(np.int64)
 
 
@@ -206,8 +200,8 @@ class LeafCounts(_Routed):
         return 1
 
     def add(self, block: Block, schema: Schema, totals: Integers) -> None:
-        slots, block = _slots(self.routing.leaves, len(self.routing.attribute)), block.labelled(schema)
-        labels = _label(block, schema) if self.by_class else None
+        slots, block = slots_of(self.routing.leaves, len(self.routing.attribute)), block.labelled(schema)
+        labels = block.columns[schema.target].astype(np.int64) if self.by_class else None
         for rows, leaf in self.routing.arrivals(block, schema):
             keys = slots[leaf] if labels is None else slots[leaf] * len(schema.classes) + labels[rows]
             add_up(keys, _weights(block, rows), totals)
@@ -245,8 +239,8 @@ class SplitCounts(_Routed):
 
     def add(self, block: Block, schema: Schema, totals: Integers) -> None:
         classes, width = len(schema.classes), self.width(schema)
-        slots, block = _slots(self.open, len(self.routing.attribute)), block.labelled(schema)
-        labels = _label(block, schema)
+        slots, block = slots_of(self.open, len(self.routing.attribute)), block.labelled(schema)
+        labels = block.columns[schema.target].astype(np.int64)
         sided = block.first_for_blank(self.routing.columns, schema)
         for rows, leaf in self.routing.arrivals(block, schema):
             slot = slots[leaf]
@@ -273,18 +267,12 @@ def _ramps(lengths: Integers) -> Integers:
     return np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - lengths, lengths)
 
 
-def _slots(nodes: Integers, count: int) -> Integers:
+def slots_of(nodes: Integers, count: int) -> Integers:
     """Each node's place among *nodes*, -1 for those that are not among them."""
     slots = np.full(count, -1, dtype=np.int64)
     slots[nodes] = np.arange(len(nodes))
     return slots
 
 
-def _label(block: Block, schema: Schema) -> NDArray[np.int64]:
-    if schema.label is None:
-        raise TableError("the schema names no label", fix='Schema(columns, label="...")')
-    return block.columns[schema.label].astype(np.int64)
-
-
-def _weights(block: Block, rows: slice | NDArray[np.intp]) -> NDArray[np.int64] | None:
+def _weights(block: Block, rows: slice | NDArray[np.intp]) -> Integers | None:
     return None if block.multiplicity is None else block.multiplicity[rows]

@@ -18,7 +18,6 @@ from itertools import pairwise
 
 import numpy as np
 from attrs import field, frozen
-from numpy.typing import NDArray
 
 from jostle.errors import TableError
 from jostle.tables.block import Block
@@ -26,7 +25,9 @@ from jostle.tables.fields import (
     ANY_WHOLE,
     Component,
     Components,
+    Integers,
     Sides,
+    Truths,
     Within,
     int64_arrays,
     int64s,
@@ -35,12 +36,10 @@ from jostle.tables.fields import (
     truth,
     whole,
 )
-from jostle.tables.kernels import DenseKernel, add_up, checked_cells
+from jostle.tables.kernels import DenseKernel, InOneCell, add_up, checked_cells
 from jostle.tables.regions import LevelKernel, haar, haar_side
-from jostle.tables.routes import Routing
+from jostle.tables.routes import Routing, slots_of
 from jostle.tables.schema import Schema
-
-Integers = NDArray[np.int64]
 
 MOST_POINTS = 2**40
 """Points that a term gives or takes, at most."""
@@ -69,9 +68,7 @@ class RuleKernel(DenseKernel):
 
     def check_rule(self, schema: Schema) -> None:
         """Refuse tables of points that do not fit the schema, since what went wrong then could show rows."""
-        if schema.label is None:
-            raise TableError("the schema names no label", fix='Schema(columns, label="...")')
-        leaves = trees = 0
+        classes, leaves, trees = len(schema.classes), 0, 0
         if self.routing is not None:
             self.routing.check(schema)
             if schema.label in self.routing.columns or self.routing.part_key is not None:
@@ -81,7 +78,7 @@ class RuleKernel(DenseKernel):
             if schema.label in term.columns:
                 raise TableError("a rule does not predict the label by the label")
             cells = schema.size(*term.columns) * (leaves if term.by_leaf else 1)
-            if not cells or term.table.shape != (cells, len(schema.classes)):
+            if not cells or term.table.shape != (cells, classes):
                 raise TableError("a table of points does not have the cells and classes that it is about")
         if sum(trees if term.by_leaf else 1 for term in self.terms) > MOST_TERMS:
             raise TableError("there are more than 2**20 terms to add up")
@@ -94,21 +91,20 @@ class RuleKernel(DenseKernel):
             keep = block.filled(term.columns, schema)
             cell = block.first_for_blank(term.columns, schema).keys(term.columns, schema)
             places = [slot * schema.size(*term.columns) + cell for slot in slots] if term.by_leaf else [cell]
-            for place in places:
-                given += term.table[place] if keep is None else np.where(keep[:, None], term.table[place], 0)
+            for cells in places:
+                given += term.table[cells] if keep is None else np.where(keep[:, None], term.table[cells], 0)
         return given
 
     def _slots(self, block: Block, schema: Schema) -> list[Integers]:
         """For each tree the place of the leaf that each row comes to among all leaves."""
         if self.routing is None:
             return []
-        places = np.zeros(len(self.routing.attribute), dtype=np.int64)
-        places[self.routing.leaves] = np.arange(len(self.routing.leaves))
+        places = slots_of(self.routing.leaves, len(self.routing.attribute))
         return [places[leaf] for _, leaf in self.routing.arrivals(block, schema)]
 
 
 @frozen(eq=False, repr=False)
-class Hits(RuleKernel):
+class Hits(InOneCell, RuleKernel):
     """How many rows have the class as label that gets the most points: one cell, and one for the others if wanted.
 
     A rule gives every class points, by the row's attributes alone, and predicts the class with the most; of classes
@@ -130,24 +126,16 @@ class Hits(RuleKernel):
         self.check_rule(schema)
         return 1 + self.misses
 
-    def bound(self, schema: Schema) -> int:
-        """1: a row is predicted right, or not."""
-        return 1
-
-    def replaced(self, schema: Schema) -> int:
-        """1 for one cell, to which a row adds 0 or 1 before and after; 2 where it may move to the other."""
-        return 1 + self.misses
-
-    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
+    def add(self, block: Block, schema: Schema, totals: Integers) -> None:
         block = block.labelled(schema)
         right = self.right(block, schema)
         for cell, counted in enumerate((right, ~right)[: len(totals)]):
-            totals[cell] += int(counted.sum() if block.multiplicity is None else block.multiplicity[counted].sum())
+            totals[cell] += block.count(counted)
 
-    def right(self, block: Block, schema: Schema) -> NDArray[np.bool_]:
+    def right(self, block: Block, schema: Schema) -> Truths:
         """Which rows of a block it is right about."""
         predicted = np.argmax(self.points_of(block, schema), axis=1)
-        return np.asarray(predicted == block.columns[schema.label or ""])
+        return np.asarray(predicted == block.columns[schema.target])
 
 
 MOST_RULES = 10
@@ -155,7 +143,7 @@ MOST_RULES = 10
 
 
 @frozen(eq=False, repr=False)
-class Agreements(DenseKernel):
+class Agreements(InOneCell, DenseKernel):
     """How many rows each set of rules gets right, and no other rule does: cell 5 is of rules 0 and 2, 5 being 1 + 4.
 
     *What one row changes.* Each rule is right about a row or not, by that row alone, so a row is in one cell: it adds 1
@@ -174,25 +162,12 @@ class Agreements(DenseKernel):
             rule.check_rule(schema)
         return int(1 << len(self.rules))
 
-    def bound(self, schema: Schema) -> int:
-        """1: a row is in one cell."""
-        return 1
-
-    def replaced(self, schema: Schema) -> int:
-        """2: a row leaves one cell and enters another."""
-        return 2
-
-    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
+    def add(self, block: Block, schema: Schema, totals: Integers) -> None:
         block = block.labelled(schema)
         cell = np.zeros(block.length, dtype=np.int64)
-        for place, rule in enumerate(self.rules):
-            cell += rule.right(block, schema).astype(np.int64) << place
+        for bit, rule in enumerate(self.rules):
+            cell += rule.right(block, schema).astype(np.int64) << bit
         add_up(cell, block.multiplicity, totals)
-
-
-def _with_blank(points: Integers) -> Integers:
-    """Points by code, and none for the blank after the last."""
-    return np.concatenate([points, np.zeros((1, points.shape[1]), dtype=np.int64)])
 
 
 ROWS_AT_ONCE = 2**10
@@ -217,8 +192,6 @@ class ManyHits(DenseKernel):
 
     def cells(self, schema: Schema) -> int:
         """One for each rule; refuse rules that do not fit the schema."""
-        if schema.label is None:
-            raise TableError("the schema names no label", fix='Schema(columns, label="...")')
         classes, width = len(schema.classes), len(self.start)
         fits = (
             classes > 1
@@ -241,14 +214,14 @@ class ManyHits(DenseKernel):
         """As many as there are rules: each changes by 1 at most."""
         return self.cells(schema)
 
-    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
+    def add(self, block: Block, schema: Schema, totals: Integers) -> None:
         classes = len(schema.classes)
         for first in range(0, block.length, ROWS_AT_ONCE):
             rows = slice(first, first + ROWS_AT_ONCE)
-            labels = block.columns[schema.label or ""][rows]
+            labels = block.columns[schema.target][rows]
             given = np.tile(self.start, (len(labels), 1))
             for name, own in zip(self.columns, self.points, strict=True):
-                given += _with_blank(own)[block.columns[name][rows]]
+                given += np.pad(own, ((0, 1), (0, 0)))[block.columns[name][rows]]  # a blank has no points
             by_class = given.reshape(len(labels), len(totals), classes - 1)
             best, predicted = np.zeros(by_class.shape[:2], dtype=np.int64), np.zeros(by_class.shape[:2], dtype=np.int64)
             for code in range(1, classes):
@@ -259,7 +232,7 @@ class ManyHits(DenseKernel):
 
 
 @frozen(eq=False, repr=False)
-class Margins(RuleKernel):
+class Margins(InOneCell, RuleKernel):
     """How many rows of a class are in each interval of margins, lowest first; then how many of the others.
 
     *What one row changes.* A row has one label and one margin, so it adds 1 to one cell and nothing to the rest: 1 in
@@ -286,21 +259,13 @@ class Margins(RuleKernel):
             raise TableError("cuts do not rise", fix="give each once, the lowest first")
         return checked_cells(2 * (len(self.cuts) + 1))
 
-    def bound(self, schema: Schema) -> int:
-        """1: a row is in one cell."""
-        return 1
-
-    def replaced(self, schema: Schema) -> int:
-        """2: a row leaves one cell and enters another."""
-        return 2
-
     def add(self, block: Block, schema: Schema, totals: Integers) -> None:
         block = block.labelled(schema)
         points = self.points_of(block, schema)
         own = points[:, self.positive].copy()
         points[:, self.positive] = np.iinfo(np.int64).min
         interval = np.searchsorted(self.cuts, own - points.max(axis=1), side="right")
-        other = block.columns[schema.label or ""] != self.positive
+        other = block.columns[schema.target] != self.positive
         add_up(interval + other * (len(self.cuts) + 1), block.multiplicity, totals)
 
 
@@ -330,8 +295,8 @@ class MarginLevels(LevelKernel):
         halves = counts.reshape(2, -1)
         filled = np.zeros((2, haar_side(halves.shape[1])), dtype=np.int64)
         filled[:, : halves.shape[1]] = halves
-        found = haar(filled, axis=1)
-        place = start = 0
+        coefficients = haar(filled, axis=1)
+        begin = start = 0
         for size in self.sizes(schema):
-            totals[place : place + size] += found[:, start : start + size // 2].ravel()
-            place, start = place + size, start + size // 2
+            totals[begin : begin + size] += coefficients[:, start : start + size // 2].ravel()
+            begin, start = begin + size, start + size // 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from inspect import signature
@@ -14,7 +15,7 @@ from attrs import Factory, asdict, evolve, field, frozen
 
 from jostle.errors import SchemaError, described, shown
 from jostle.files.kinds import FileKind, writing
-from jostle.files.texts import toml_written as written
+from jostle.files.kinds import toml_written as written
 from jostle.given import given_as, given_items, made_as
 from jostle.tables.columns import Categorical, Chances, Column, Dates, Identifier, Numeric, check_text
 from jostle.tables.features import PRESENCE, SparseFeatures
@@ -57,11 +58,11 @@ def column_of(name: str, facts: Any) -> Column | Identifier:
         raise _no_kind(name, word)
     kind = KINDS[word]
     given = {key: value for key, value in facts.items() if key != "kind"}
-    known = set(signature(kind).parameters) - NOT_IN_FILES
-    if unknown := set(given) - known:
+    entries = set(signature(kind).parameters) - NOT_IN_FILES
+    if unknown := set(given) - entries:
         raise SchemaError(
             f"column {shown(name)} has an unknown entry {shown(min(unknown))}",
-            fix=f"one of {', '.join(sorted(known))}",
+            fix=f"one of {', '.join(sorted(entries))}",
         )
     try:
         return kind(**given)
@@ -278,8 +279,8 @@ class Schema:
 
     def _named_classes(self) -> str:
         """The columns that could be a label, by name, where there are any."""
-        found = [name for name, column in self.columns if isinstance(column, Categorical)]
-        return f": one of {', '.join(map(repr, found[:20]))}" if found else ""
+        classed = [name for name, column in self.columns if isinstance(column, Categorical)]
+        return f": one of {', '.join(map(repr, classed[:20]))}" if classed else ""
 
     def __getitem__(self, name: str) -> Column:
         try:
@@ -332,11 +333,16 @@ class Schema:
         return tuple(name for name in self.names if name != self.label)
 
     @property
-    def classes(self) -> tuple[str, ...]:
-        """The labels of the label's codes."""
+    def target(self) -> str:
+        """The name of the column to be predicted; refuse a schema without one."""
         if self.label is None:
             raise SchemaError("the schema names no label", fix='Schema(columns, label="...")')
-        return self[self.label].labels
+        return self.label
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The labels of the label's codes."""
+        return self[self.target].labels
 
     def size(self, *names: str) -> int:
         """How many combinations of codes the named columns have.
@@ -344,10 +350,7 @@ class Schema:
         Raises:
             SchemaError: there is no such column.
         """
-        product = 1
-        for name in names:
-            product *= self[name].size
-        return product
+        return math.prod(self[name].size for name in names)
 
     def to_toml(self) -> str:
         """The schema as TOML text."""
@@ -404,8 +407,8 @@ class Schema:
         Raises:
             SchemaError: the file cannot be written.
         """
-        with writing(path, SchemaError, "the schema") as place:
-            place.write_text(self.to_toml(), encoding="utf-8")
+        with writing(path, SchemaError, "the schema") as file:
+            file.write_text(self.to_toml(), encoding="utf-8")
 
     @property
     def _file(self) -> str | None:

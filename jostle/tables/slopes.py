@@ -17,11 +17,9 @@ from numpy.typing import NDArray
 
 from jostle.errors import TableError
 from jostle.tables.block import Block
-from jostle.tables.fields import ANY_WHOLE, Sides, Within, int64_arrays, int64s, names, whole, wholes
+from jostle.tables.fields import ANY_WHOLE, Integers, Sides, Within, int64_arrays, int64s, names, whole, wholes
 from jostle.tables.kernels import DenseKernel, add_up, checked_cells
 from jostle.tables.schema import Schema
-
-Integers = NDArray[np.int64]
 
 STEEPEST = 2**29
 """What a slope of 1 counts as."""
@@ -80,13 +78,11 @@ class Slopes(DenseKernel):
 
     def cells(self, schema: Schema) -> int:
         """How many sums there are; refuse what does not fit the schema, or would not fit 63 bits."""
-        if schema.label is None:
-            raise TableError("the schema names no label", fix='Schema(columns, label="...")')
-        used, models = (*self.columns, *self.marks), len(self.classes)
+        classes, used, models = len(schema.classes), (*self.columns, *self.marks), len(self.classes)
         sizes = [(schema[name].size, models) for name in self.columns]
         fits = (
             0 < models == len(self.start)
-            and all(0 <= code < len(schema.classes) for code in self.classes)
+            and all(0 <= code < classes for code in self.classes)
             and len(self.columns) == len(self.points) < MOST_COLUMNS
             and len(set(used)) == len(used)
             and schema.label not in used
@@ -122,12 +118,12 @@ class Slopes(DenseKernel):
 
     def _add(self, block: Block, schema: Schema, rows: slice, times: Integers | None, totals: Integers) -> None:
         codes = [block.columns[name][rows].astype(np.intp) for name in self.columns]
-        labels = block.columns[schema.label or ""][rows]
+        labels = block.columns[schema.target][rows]
         marked = _Marked.of(block, self.marks, self.mark**2, self.few, rows) if self.marks else None
         for model, code in enumerate(self.classes):
             points = np.full(len(labels), self.start[model], dtype=np.int64)
-            for own, place in zip(self.points, codes, strict=True):
-                points += np.append(own[:, model], 0)[place]  # a blank has none
+            for own, code_of in zip(self.points, codes, strict=True):
+                points += np.append(own[:, model], 0)[code_of]  # a blank has none
             if marked is not None:
                 points += marked.points(self.weights[:, model])
             own_class = labels == code
@@ -137,8 +133,8 @@ class Slopes(DenseKernel):
                 signed *= times
             totals[model, 0] += signed.sum()
             begin = 1
-            for own, place in zip(self.points, codes, strict=True):
-                _add_up(place, signed, totals[model, begin : begin + len(own)], several=times is not None)
+            for own, code_of in zip(self.points, codes, strict=True):
+                _add_up(code_of, signed, totals[model, begin : begin + len(own)], several=times is not None)
                 begin += len(own)
             if marked is not None:
                 marked.add(np.where(own_class, slopes, -slopes), times, totals[model, begin:])
@@ -147,11 +143,11 @@ class Slopes(DenseKernel):
         """The slope at each margin: the next lower whole number on the line."""
         last = len(self.line) - 1
         along = np.clip(margins - self.first, 0, last << self.shift)
-        place = along >> self.shift
+        knot = along >> self.shift
         falls = -np.diff(self.line, append=self.line[-1:])
-        since = along - (place << self.shift)
-        found: Integers = self.line[place] - ((falls[place] * since + (1 << self.shift) - 1) >> self.shift)
-        return found
+        since = along - (knot << self.shift)
+        on_line: Integers = self.line[knot] - ((falls[knot] * since + (1 << self.shift) - 1) >> self.shift)
+        return on_line
 
 
 def _add_up(places: NDArray[np.intp], signed: Integers, totals: Integers, *, several: bool) -> None:
@@ -177,23 +173,23 @@ class _Marked:
     @classmethod
     def of(cls, block: Block, marks: tuple[str, ...], squares: int, few: int, rows: slice) -> _Marked:
         """The marks of some rows of a block."""
-        row, found = _sparse(block, marks, rows) or _dense(block, marks, rows)
+        row, mark_of = _sparse(block, marks, rows) or _dense(block, marks, rows)
         counts = np.bincount(row, minlength=rows.stop - rows.start)
         by_count = np.array([math.isqrt(squares // max(count, few)) for count in range(int(counts.max(initial=0)) + 1)])
-        return cls(np.concatenate([[0], np.cumsum(counts)]), found, by_count[counts])
+        return cls(np.concatenate([[0], np.cumsum(counts)]), mark_of, by_count[counts])
 
     def points(self, weights: Integers) -> Integers:
         """Each row's points."""
         running = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(weights[self.found])])
-        found: Integers = (running[self.ends[1:]] - running[self.ends[:-1]]) * self.each
-        return found
+        sums: Integers = (running[self.ends[1:]] - running[self.ends[:-1]]) * self.each
+        return sums
 
     def add(self, slopes: Integers, times: Integers | None, totals: Integers) -> None:
         """Add to each mark's total what rows with it add."""
-        each = (slopes * self.each) >> UNIT_BITS
+        of_row = (slopes * self.each) >> UNIT_BITS
         if times is not None:
-            each *= times
-        _add_up(self.found, np.repeat(each, np.diff(self.ends)), totals, several=True)
+            of_row *= times
+        _add_up(self.found, np.repeat(of_row, np.diff(self.ends)), totals, several=True)
 
 
 def _sparse(block: Block, marks: tuple[str, ...], rows: slice) -> tuple[Integers, Integers] | None:
@@ -204,18 +200,18 @@ def _sparse(block: Block, marks: tuple[str, ...], rows: slice) -> tuple[Integers
     number = np.full(bits.facts.size, -1, dtype=np.int64)
     number[[bits.facts.places[name] for name in marks]] = np.arange(len(marks))
     some = bits.part(rows.start, rows.stop)
-    found = number[some.found]
+    mark_of = number[some.found]
     row = np.repeat(np.arange(some.length), np.diff(some.ends))
-    return row[found >= 0], found[found >= 0]
+    return row[mark_of >= 0], mark_of[mark_of >= 0]
 
 
 def _dense(block: Block, marks: tuple[str, ...], rows: slice) -> tuple[Integers, Integers]:
     """The same where they are columns."""
-    pairs = [(np.flatnonzero(block.columns[name][rows] == 1), place) for place, name in enumerate(marks)]
+    pairs = [(np.flatnonzero(block.columns[name][rows] == 1), mark) for mark, name in enumerate(marks)]
     row = np.concatenate([here for here, _ in pairs])
-    found = np.concatenate([np.full(len(here), place) for here, place in pairs])
+    mark_of = np.concatenate([np.full(len(here), mark) for here, mark in pairs])
     order = np.argsort(row, kind="stable")
-    return row[order], found[order]
+    return row[order], mark_of[order]
 
 
 def logistic_line(shift: int) -> tuple[Integers, int]:
@@ -233,7 +229,7 @@ def logistic_line(shift: int) -> tuple[Integers, int]:
 def huber_line(shift: int) -> tuple[Integers, int]:
     """Slopes of Huber's loss of half-width 1/2: 1 up to a margin of 1/2, and on a line to 0 at 3/2."""
     count = 1 << KNOT_BITS
-    return np.array([STEEPEST * (count - place) // count for place in range(count + 1)]), (count // 2) << shift
+    return np.array([STEEPEST * (count - knot) // count for knot in range(count + 1)]), (count // 2) << shift
 
 
 KNOT_BITS = 7
@@ -246,8 +242,8 @@ ONE = 1 << PRECISION
 def _exponentials(count: int) -> Iterator[int]:
     """Yield exp(-m) for so many margins from 0 on, and one more, in units of 2**-128, off by 2**-110 at most."""
     step = term = ONE
-    for place in range(1, 40):  # exp(-2**-7) by its series
-        term = -term // (place << KNOT_BITS)
+    for order in range(1, 40):  # exp(-2**-7) by its series
+        term = -term // (order << KNOT_BITS)
         step += term
     power = ONE
     for _ in range(count + 1):

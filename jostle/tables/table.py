@@ -10,7 +10,7 @@ from typing import Any, Literal, NoReturn
 
 import numpy as np
 from attrs import evolve
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from jostle.errors import ProbeError, TableError, described, shown
 from jostle.given import called_as, given_as, given_flag, given_path
@@ -20,6 +20,7 @@ from jostle.tables.block import Block
 from jostle.tables.columns import PUBLIC, Column, Numeric
 from jostle.tables.encode import Census, notes, of_persons
 from jostle.tables.engines import MemorySource, TableSource, bound
+from jostle.tables.fields import Integers
 from jostle.tables.joins import LookupSource, MatchFold, RowsFold, joined_rows, joined_schema, lookup
 from jostle.tables.kernels import MOST_RECORDS, Counts
 from jostle.tables.origins import RowOrigin
@@ -77,8 +78,8 @@ class Table:
         """
         label = () if self.schema.label is None else (self.schema.label,)
         held = bound(self._source, PUBLIC_KEY)
-        found: Any = held.tally(Counts(((), label)), ())
-        kept, *by_label = map(int, found)
+        counts: Any = held.tally(Counts(((), label)), ())
+        kept, *by_label = map(int, counts)
         beyond: Any = () if self.schema.person is None else held.tally(BeyondCount(), ())
         census = Census(rows=kept) if self._census is None else self._census()
         labels = dict(zip(self.schema.classes, by_label, strict=True)) if label else {}
@@ -138,17 +139,17 @@ class Table:
             SchemaError: the schema cannot be read.
         """
         schema = _schema_of(schema)
-        place = given_path(path, TableError)
+        file = given_path(path, TableError)
         if isinstance(engine, str) and engine.startswith("dask://"):
-            pieces = dask_source.connect(engine, place, schema)
-            return cls(pieces, pieces.census, [place])
+            pieces = dask_source.connect(engine, file, schema)
+            return cls(pieces, pieces.census, [file])
         if not isinstance(engine, str) or engine != "threads":
             raise TableError(f"there is no engine {shown(engine)}", fix='engine="threads" or "dask://HOST:PORT"')
-        source = readers.open_file(place, schema)
+        source = readers.open_file(file, schema)
         if given_flag(stream, "stream", error=TableError):
-            return cls(source, source.census, [place])
+            return cls(source, source.census, [file])
         census = Census()
-        return cls(source.kept(census), lambda: census, [place])
+        return cls(source.kept(census), lambda: census, [file])
 
     @classmethod
     def _of(cls, frame: Any, schema: Schema, made_of: Iterable[object]) -> Table:
@@ -291,7 +292,7 @@ class Table:
         return self._beside(Table(MemorySource.of_block(schema, rows, identity), lambda: census), *others)
 
     def _beside(self, made: Table, *others: Table) -> Table:
-        made.origin = self.origin.beside(made.origin, *(each.origin for each in others))
+        made.origin = self.origin.beside(made.origin, *(table.origin for table in others))
         return made
 
     def __repr__(self) -> str:
@@ -319,7 +320,7 @@ def _schema_of(given: object) -> Schema:
     return schema
 
 
-def _checked_grid(counts: ArrayLike) -> NDArray[np.int64]:
+def _checked_grid(counts: ArrayLike) -> Integers:
     """The counts as whole numbers of 64 bits; what they are is not told, only what is wrong with them."""
     try:
         grid = np.asarray(counts)

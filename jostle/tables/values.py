@@ -25,6 +25,7 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import SchemaError, TableError, shown
+from jostle.tables.fields import Floats, Integers
 
 NUMBER = r"^[\s\v]*[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|(?i:inf|infinity))[\s\v]*$"
 """What counts as a number in text, beside HEXADECIMAL; anything else is an empty cell to a numeric column."""
@@ -132,8 +133,8 @@ def as_texts(values: pa.Array) -> pa.Array:
 def _spans(values: pa.Array) -> pa.Array:
     """Lengths of time as they would be written."""
     spans = values.view(pa.int64()).to_pylist()
-    of_second = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[values.type.unit]
-    return pa.array([None if span is None else _span(span * 10**6 // of_second) for span in spans], pa.large_string())
+    ticks = TICKS[values.type.unit]
+    return pa.array([None if span is None else _span(span * 10**6 // ticks) for span in spans], pa.large_string())
 
 
 def _span(microseconds: int) -> str:
@@ -154,11 +155,11 @@ def span_text(span: timedelta | np.timedelta64) -> str | None:
 
 def number_in(text: str) -> float | None:
     """The number that a text is, truths included; None if it is none."""
-    known = TRUTHS.get(text.lower())
-    if known is None and re.match(HEXADECIMAL, text, re.ASCII):
+    truth = TRUTHS.get(text.lower())
+    if truth is None and re.match(HEXADECIMAL, text, re.ASCII):
         return float((int(text, 16) + 2**63) % 2**64 - 2**63)
-    if known is not None or re.match(NUMBER, text, re.ASCII) is None:
-        return known
+    if truth is not None or re.match(NUMBER, text, re.ASCII) is None:
+        return truth
     return float(text) + 0.0  # which makes zero of minus zero
 
 
@@ -214,7 +215,7 @@ def _readable(texts: pa.Array) -> pa.Array:
     return texts
 
 
-def as_numbers(values: pa.Array) -> NDArray[np.float64]:
+def as_numbers(values: pa.Array) -> Floats:
     """The cells as numbers, not-a-number where they are empty or no numbers."""
     if is_text(values.type):
         values = _parsed(as_texts(values))
@@ -234,28 +235,28 @@ def _parsed(texts: pa.Array) -> pa.Array:
     except pa.ArrowInvalid:
         readable = pc.match_substring_regex(texts, NUMBER)
         trimmed = pc.utf8_trim_whitespace(texts)
-        found = pc.cast(pc.if_else(readable, trimmed, pa.scalar(None, trimmed.type)), pa.float64())
+        numbers = pc.cast(pc.if_else(readable, trimmed, pa.scalar(None, trimmed.type)), pa.float64())
         words = pa.array(list(TRUTHS), trimmed.type)
         truths = pa.array(list(TRUTHS.values())).take(pc.index_in(pc.utf8_lower(texts), words, skip_nulls=True))
         bits = pc.if_else(pc.match_substring_regex(texts, HEXADECIMAL), texts, pa.scalar(None, texts.type))
         if bits.null_count < len(bits):
             whole = [None if text is None else number_in(text) for text in bits.to_pylist()]
-            found = pc.coalesce(found, pa.array(whole, pa.float64()))
-        return pc.coalesce(found, truths)
+            numbers = pc.coalesce(numbers, pa.array(whole, pa.float64()))
+        return pc.coalesce(numbers, truths)
 
 
 def by_type(objects: list[object]) -> Iterator[tuple[NDArray[np.intp], pa.Array]]:
     """Yield objects of one type after the other, with the places they came from; empty ones are left out."""
     places: dict[pa.DataType, list[int]] = {}
     cells: dict[pa.DataType, list[object]] = {}
-    for place, value in enumerate(objects):
+    for index, value in enumerate(objects):
         cell = _cell(value)
         if cell is not None:
             kind = TYPES[type(cell)]
-            places.setdefault(kind, []).append(place)
+            places.setdefault(kind, []).append(index)
             cells.setdefault(kind, []).append(cell)
-    for kind, found in cells.items():
-        yield np.array(places[kind], dtype=np.intp), pa.array(found, kind)
+    for kind, group in cells.items():
+        yield np.array(places[kind], dtype=np.intp), pa.array(group, kind)
 
 
 TYPES: dict[type, pa.DataType] = {
@@ -375,10 +376,10 @@ class Clock:
         """When so many units are over."""
         return self.start + float(number) * UNITS[self.unit]
 
-    def moments(self, numbers: NDArray[np.float64]) -> pa.Array:
+    def moments(self, numbers: Floats) -> pa.Array:
         """When so many units are over: dates, or of units below a day times; none for not-a-number."""
-        found = [None if np.isnan(number) else self.moment(number) for number in numbers.tolist()]
-        times = pa.array(found, pa.timestamp("us")).cast(pa.timestamp("s"), safe=False)
+        moments = [None if np.isnan(number) else self.moment(number) for number in numbers.tolist()]
+        times = pa.array(moments, pa.timestamp("us")).cast(pa.timestamp("s"), safe=False)
         return times.cast(pa.date32(), safe=False) if UNITS[self.unit] >= UNITS["day"] else times
 
     def written(self, number: float) -> str:
@@ -386,7 +387,7 @@ class Clock:
         text = self.moment(number).isoformat(timespec="seconds")
         return text.removesuffix("T00:00:00") if UNITS[self.unit] >= UNITS["day"] else text
 
-    def numbers(self, values: pa.Array) -> NDArray[np.float64]:
+    def numbers(self, values: pa.Array) -> Floats:
         """Units at which the cells lie, not-a-number where they say no time."""
         if pa.types.is_timestamp(values.type) or pa.types.is_date(values.type):
             seconds = _whole_seconds(values)
@@ -396,17 +397,17 @@ class Clock:
             seconds = table[distinct.indices.fill_null(len(table) - 1).to_numpy(zero_copy_only=False)]
         else:
             return np.full(len(values), np.nan)
-        found: NDArray[np.float64] = np.floor((seconds - (self.start - EPOCH) / SECOND) / (UNITS[self.unit] / SECOND))
-        return found
+        units: Floats = np.floor((seconds - (self.start - EPOCH) / SECOND) / (UNITS[self.unit] / SECOND))
+        return units
 
 
-def _whole_seconds(values: pa.Array) -> NDArray[np.float64]:
+def _whole_seconds(values: pa.Array) -> Floats:
     """Seconds since 1970 of dates and times of a type of their own, rounded down in whole numbers: none runs over."""
     days = pa.types.is_date32(values.type)
     raw = pc.cast(pc.cast(values, pa.int32()) if days else values, pa.int64())
     ticks = raw.fill_null(0).to_numpy(zero_copy_only=False)
     parts = 1 if days else TICKS["ms" if pa.types.is_date64(values.type) else values.type.unit]
-    seconds: NDArray[np.float64] = (ticks // parts).astype(np.float64) * (SECONDS_OF_A_DAY if days else 1)
+    seconds: Floats = (ticks // parts).astype(np.float64) * (SECONDS_OF_A_DAY if days else 1)
     seconds[raw.is_null().to_numpy(zero_copy_only=False)] = np.nan
     return seconds
 
@@ -451,7 +452,7 @@ class Grain:
         """Exact number that a step stands for."""
         return (self.first + step) * self.unit
 
-    def steps(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+    def steps(self, numbers: Floats) -> Integers:
         """Nearest step of each number; of one out of bounds, the first or last; `none` for not-a-number."""
         numerator, denominator = float(self.unit.numerator), float(self.unit.denominator)
         with np.errstate(over="ignore", invalid="ignore"):

@@ -40,7 +40,7 @@ def run(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
 def ran(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: object) -> Done:
     """Return what a command did, as if in a process of its own: it knows no table that another one has opened."""
     monkeypatch.setattr(opening, "_registry", opening.Registry())
-    monkeypatch.setattr(origins, "_private", origins.PrivateOrigins())
+    monkeypatch.setattr(origins, "_private", [])
     monkeypatch.setenv("COLUMNS", "400")
     capsys.readouterr()
     status = run(monkeypatch, *words)

@@ -131,7 +131,7 @@ def _one(reader: Any, number: int, folder: Path) -> JostleError | None:
         if old.is_file():
             old.unlink()
     path.write_bytes(damaged_file(reader, number))
-    origins._private = origins.PrivateOrigins()  # the last one had this name as well
+    origins._private = []  # the last one had this name as well
     return _used(reader, path)
 
 

@@ -24,8 +24,8 @@ from jostle.options.base import Option
 from jostle.parameters import is_parameter
 from jostle.privacy.events import Disjoint, InTurn, Refined, Repeated, Reserved, Selected, price
 from jostle.privacy.expressions import known_of
-from jostle.privacy.mechanisms import AddNoiseAbove, PickPartition
-from jostle.privacy.picks import FindAbove, PickEach
+from jostle.privacy.mechanisms import AddNoiseAbove
+from jostle.privacy.picks import FindAbove, PickEach, PickPartition
 from jostle.privacy.reals import Tail
 from jostle.tables.block import Where, code_type
 from jostle.tables.closed import Closed

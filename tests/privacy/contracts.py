@@ -38,13 +38,10 @@ from jostle.options.classification.tuning import TriedClassifiers
 from jostle.privacy.descent import Descent
 from jostle.privacy.events import EVENTS
 from jostle.privacy.expressions import NODES, known_of
-from jostle.privacy.mechanism_list import MECHANISMS
-from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, AddNoiseByLevel, AddNoiseToSpread, PickPartition
+from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, AddNoiseByLevel, AddNoiseTo, AddNoiseToSpread
 from jostle.privacy.nodes import Expression
-from jostle.privacy.picks import FindAbove, FindNthLargest
-from jostle.privacy.release import AddNoiseTo
-from jostle.privacy.room import NOTES
-from jostle.privacy.score_lists import GROUP_SCORES, SCORES
+from jostle.privacy.picks import GROUP_SCORES, SCORES, FindAbove, FindNthLargest, PickPartition
+from jostle.privacy.room import MECHANISMS, NOTES
 from jostle.privacy.scores import QuantileScore
 from jostle.privacy.selection import SELECTIONS
 from jostle.tables.closed import Closed

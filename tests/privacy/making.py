@@ -19,6 +19,7 @@ from jostle.privacy.column_scores import (
     Dependence,
     Discernibility,
     FeatureDiscernibility,
+    FeatureScore,
     GridQuality,
     SetDiscernibility,
 )
@@ -37,19 +38,19 @@ from jostle.privacy.events import (
     Selected,
 )
 from jostle.privacy.expressions import NODES, Above, Along, CellSums, Deviation, Extreme, Mean, Total, known_of
-from jostle.privacy.feature_scores import FeatureScore
-from jostle.privacy.mechanisms import (
-    AddNoise,
-    AddNoiseAbove,
-    AddNoiseByLevel,
-    AddNoiseToSpread,
-    Pick,
-    PickPartition,
-)
+from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, AddNoiseByLevel, AddNoiseTo, AddNoiseToSpread
 from jostle.privacy.nodes import Cell, Clamped, Expression, Scaled, Shifted, Sum, Tally
-from jostle.privacy.picks import FindAbove, FindNthLargest, PickEach, PickLargest, PickSeveral
-from jostle.privacy.release import AddNoiseTo
-from jostle.privacy.score_lists import GROUP_SCORES, SCORES
+from jostle.privacy.picks import (
+    GROUP_SCORES,
+    SCORES,
+    FindAbove,
+    FindNthLargest,
+    Pick,
+    PickEach,
+    PickLargest,
+    PickPartition,
+    PickSeveral,
+)
 from jostle.privacy.scores import Fullest, Misfit, MostHits, QuantileScore
 from jostle.privacy.selection import NumberOfRuns
 from jostle.privacy.split_scores import Halves, LeafMajority, MajoritiesBelow, MixedSplitScore, SplitScore, Utility

@@ -37,15 +37,21 @@ from jostle.privacy.mechanisms import (
     AddNoise,
     AddNoiseAbove,
     AddNoiseByLevel,
+    AddNoiseTo,
     AddNoiseToSpread,
-    Pick,
-    PickPartition,
     SparseAnswer,
-    deviations,
 )
 from jostle.privacy.noise import LARGEST, Noise, SeededBits
-from jostle.privacy.picks import FindAbove, FindNthLargest, PickEach, PickLargest, PickSeveral
-from jostle.privacy.release import AddNoiseTo
+from jostle.privacy.picks import (
+    FindAbove,
+    FindNthLargest,
+    Pick,
+    PickEach,
+    PickLargest,
+    PickPartition,
+    PickSeveral,
+    deviations,
+)
 from jostle.privacy.room import Room
 from jostle.tables.kernels import SparseTally
 from jostle.trace.records import Trace, to_json

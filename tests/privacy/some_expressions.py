@@ -29,8 +29,8 @@ from jostle.privacy.expressions import (
     sums,
 )
 from jostle.privacy.expressions import rows as all_rows
+from jostle.privacy.mechanisms import evaluated, stack_of
 from jostle.privacy.nodes import Absolute, Cell, Clamped, Expression, Scaled, Shifted, Sum, Tally
-from jostle.privacy.release import evaluated, stack_of
 from jostle.privacy.sensitivity import Change, Numbers
 from jostle.tables.block import Block
 from jostle.tables.schema import Neighbours

@@ -293,7 +293,7 @@ def test_never_is_less_recorded_than_was_granted(
     vault = MemoryVault()
     facts = TableFacts(("a",), neighbours)
     payer = vault.open(promise, facts)
-    top = Ledger(payer.share, neighbours, payer=payer)
+    top = Ledger(payer.share, neighbours, payer=payer.pay)
     parts, accountant = top.split(4), Accountant(1 if neighbours == "add_remove" else 2)
     for number, (step, place, amount) in enumerate(steps, 1):
         accountant.ask(top, parts, step, place, amount)
@@ -306,7 +306,7 @@ def test_never_is_less_recorded_than_was_granted(
             assert each >= 0
             assert max(each.numerator.bit_length(), each.denominator.bit_length()) <= RECORDED_BITS
     again = vault.open(None, facts).share if vault.account_of(facts).left else Fraction(0)  # type: ignore[union-attr]
-    spend_all(Ledger(again, neighbours, payer=payer))
+    spend_all(Ledger(again, neighbours, payer=payer.pay))
     assert vault.account_of(facts).left <= 2 * FINEST  # type: ignore[union-attr]  # it is open
 
 
@@ -316,14 +316,14 @@ def test_a_question_of_a_long_denominator_leaves_the_rest_of_a_promise_to_be_spe
 ) -> None:
     path = tmp_path / "people.vault"
     payer = FileVault(path).open(promise, TableFacts(("a",)))
-    ledger = Ledger(payer.share, "add_remove", payer=payer)
+    ledger = Ledger(payer.share, "add_remove", payer=payer.pay)
     ledger.charge(Laplace(LONG), "attack")
 
     for _ in range(10):
         ledger.charge(Laplace(promise / 20), "twentieth")
     again = FileVault(path)
     later = again.open(None, TableFacts(("a",)))
-    spend_all(Ledger(later.share, "add_remove", payer=later))
+    spend_all(Ledger(later.share, "add_remove", payer=later.pay))
 
     spent = FileVault(path).account().spent
     assert promise - 4 * FINEST <= spent <= promise

@@ -32,8 +32,8 @@ from jostle.privacy import chains
 from jostle.privacy.events import Laplace, Refined, price
 from jostle.privacy.evidence import noise_variance
 from jostle.privacy.ledger import Ledger
-from jostle.privacy.mechanisms import Pick
 from jostle.privacy.noise import Noise, SeededBits
+from jostle.privacy.picks import Pick
 from jostle.privacy.reals import Exponential, NoLater
 from jostle.privacy.scores import Fullest
 from jostle.privacy.vault import FileVault

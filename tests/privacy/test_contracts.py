@@ -16,11 +16,10 @@ from some_expressions import tiny
 
 import jostle
 from jostle.errors import JostleError, TableError
+from jostle.privacy.column_scores import FeatureScore
 from jostle.privacy.events import price
-from jostle.privacy.feature_scores import FeatureScore
-from jostle.privacy.mechanisms import AddNoise, AddNoiseByLevel, Pick, PickPartition
-from jostle.privacy.picks import FindAbove, FindNthLargest, PickEach, PickLargest, PickSeveral
-from jostle.privacy.release import AddNoiseTo
+from jostle.privacy.mechanisms import AddNoise, AddNoiseByLevel, AddNoiseTo
+from jostle.privacy.picks import FindAbove, FindNthLargest, Pick, PickEach, PickLargest, PickPartition, PickSeveral
 from jostle.privacy.scores import Fullest, Misfit
 from jostle.privacy.split_scores import Halves, LeafMajority
 from jostle.tables.closed import Closed

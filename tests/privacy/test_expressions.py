@@ -58,10 +58,10 @@ from jostle.privacy.expressions import (
     sums,
 )
 from jostle.privacy.ledger import Charge
+from jostle.privacy.mechanisms import AddNoiseTo, evaluated
 from jostle.privacy.nodes import Expression
 from jostle.privacy.noise import Noise, SeededBits
 from jostle.privacy.opening import raw
-from jostle.privacy.release import AddNoiseTo, evaluated
 from jostle.privacy.sensitivity import Numbers, joined
 from jostle.tables.schema import Neighbours
 from jostle.trace.records import Charged, Released, Trace

@@ -41,10 +41,8 @@ from jostle.privacy.column_scores import (
     lost,
 )
 from jostle.privacy.expressions import NODES
-from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, AddNoiseByLevel, Pick, deviations
-from jostle.privacy.picks import FindAbove, FindNthLargest, PickLargest
-from jostle.privacy.release import AddNoiseTo, evaluated
-from jostle.privacy.score_lists import GROUP_SCORES, SCORES
+from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, AddNoiseByLevel, AddNoiseTo, evaluated
+from jostle.privacy.picks import GROUP_SCORES, SCORES, FindAbove, FindNthLargest, Pick, PickLargest, deviations
 from jostle.privacy.scores import QuantileScore
 from jostle.privacy.split_scores import LARGEST_BOUND, entropies, spread_of
 from jostle.tables import kernels

@@ -19,7 +19,7 @@ from jostle import Categorical, Schema, Table
 from jostle.audit.forks import permute_and_flip_chances
 from jostle.audit.selections import ThresholdedAnswers, balanced_share
 from jostle.errors import PrivateDataError
-from jostle.privacy.feature_scores import FeatureScore, ScoreName, feature_scores
+from jostle.privacy.column_scores import FeatureScore, ScoreName, feature_scores
 from jostle.privacy.imitations import CompareWithNoisyThreshold
 from jostle.privacy.noise import Noise, SeededBits
 from jostle.privacy.picks import FindAbove, FindNthLargest, PickSeveral

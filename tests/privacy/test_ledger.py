@@ -148,7 +148,7 @@ def test_a_reservation_whose_vault_runs_out_is_refused_and_holds_no_more_than_it
         def pay(self, amount: Fraction, site: str) -> None:
             raise BudgetError(f"{site} asks for {amount}, but 0 is left")
 
-    top = Ledger(Fraction(2), "add_remove", payer=Empty())
+    top = Ledger(Fraction(2), "add_remove", payer=Empty().pay)
     inner = top.reserve(Fraction(1), "aside")
     with pytest.raises(BudgetError, match="0 is left"):
         inner.charge(Laplace(1), "inside")
@@ -166,7 +166,7 @@ def test_a_reservation_that_many_settle_at_once_lets_its_rest_be_spent_once() ->
             started.set()
             time.sleep(0.05)
 
-    top = Ledger(Fraction(1), "add_remove", payer=Vault())
+    top = Ledger(Fraction(1), "add_remove", payer=Vault().pay)
     inner = top.reserve(Fraction(1, 2), "aside")
     refused = []
 
@@ -323,7 +323,7 @@ def test_a_refused_charge_leaves_no_trace_anywhere() -> None:
         def pay(self, amount: Fraction, site: str) -> None:
             raise BudgetError(f"{site} asks for {amount}")
 
-    ledger = Ledger(Fraction(1), "add_remove", payer=Full())
+    ledger = Ledger(Fraction(1), "add_remove", payer=Full().pay)
     parts = ledger.split(2)
     for each in (ledger, *parts):
         with pytest.raises(BudgetError):

@@ -18,7 +18,6 @@ from tables_of_labels import schema_of, table_of
 import jostle
 from jostle.audit.forks import permute_and_flip_chances
 from jostle.privacy.column_scores import (
-    GRID,
     SLACK,
     SPAN,
     UNIT,
@@ -29,7 +28,7 @@ from jostle.privacy.column_scores import (
     lost,
 )
 from jostle.privacy.scores import Fullest, pick_rate
-from jostle.privacy.split_scores import MajoritiesBelow
+from jostle.privacy.split_scores import GRID, MajoritiesBelow
 from jostle.tables.kernels import SparseTally
 from jostle.tables.pools import Layer, Pool
 from jostle.tables.schema import Neighbours, Schema

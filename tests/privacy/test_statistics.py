@@ -22,7 +22,7 @@ from jostle import Categorical, Numeric, Probe, Schema, Table
 from jostle.errors import JostleError
 from jostle.privacy.evidence import CountEvidence, MeanEvidence, QuantileEvidence, SumEvidence, VarianceEvidence
 from jostle.privacy.measured import Measured, MeasuredCount
-from jostle.privacy.noise import discrete_laplace
+from jostle.privacy.noise import Noise
 from jostle.privacy.scores import QuantileScore
 from jostle.privacy.tails import combined_reach, count_from, mean_from, most_reach, rank_apart, reach
 from jostle.tables.number_kernels import Ranks
@@ -230,7 +230,7 @@ def test_intervals_of_single_counts_and_sums_cover_as_often_as_they_say(
 
 
 def drawn(noise: Fraction, size: int, times: int) -> np.ndarray:
-    return discrete_laplace(noise, size * times).reshape(times, size)
+    return Noise().discrete_laplace(noise, size * times).reshape(times, size)
 
 
 TIMES = 250

@@ -44,6 +44,7 @@ from jostle.privacy.column_scores import (
     Dependence,
     Discernibility,
     FeatureDiscernibility,
+    FeatureScore,
     GridQuality,
     SetDiscernibility,
 )
@@ -61,23 +62,21 @@ from jostle.privacy.expressions import (
     cells,
     sums,
 )
-from jostle.privacy.feature_scores import FeatureScore
 from jostle.privacy.imitations import CompareWithNoisyThreshold
-from jostle.privacy.mechanism_list import MECHANISMS
-from jostle.privacy.mechanisms import (
-    AddNoise,
-    AddNoiseAbove,
-    AddNoiseByLevel,
-    AddNoiseToSpread,
-    Mechanism,
-    Pick,
-    PickPartition,
-)
+from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, AddNoiseByLevel, AddNoiseTo, AddNoiseToSpread, Mechanism
 from jostle.privacy.nodes import Absolute, Cell, Clamped, Expression, Scaled, Shifted, Sum, Tally
-from jostle.privacy.picks import FindAbove, FindNthLargest, PickEach, PickLargest, PickSeveral
-from jostle.privacy.release import AddNoiseTo
-from jostle.privacy.room import Room
-from jostle.privacy.score_lists import GROUP_SCORES, SCORES
+from jostle.privacy.picks import (
+    GROUP_SCORES,
+    SCORES,
+    FindAbove,
+    FindNthLargest,
+    Pick,
+    PickEach,
+    PickLargest,
+    PickPartition,
+    PickSeveral,
+)
+from jostle.privacy.room import MECHANISMS, Room
 from jostle.privacy.scores import Fullest, Misfit, MostHits, QuantileScore
 from jostle.privacy.selection import SELECTIONS
 from jostle.privacy.split_scores import GroupScore, Halves, LeafMajority, MajoritiesBelow, MixedSplitScore, SplitScore

@@ -66,11 +66,9 @@ class PrivBayes(Publisher):
 
     @property
     def holds(self) -> str:
-        """The rows that it draws, 10 million at most."""
         return "the rows that it draws, 10 million at most"
 
     def refuses(self, schema: Schema) -> str | None:
-        """The reason why this cannot run: no label, or more values in all columns than are counted at once."""
         if schema.label is not None and sum(map(schema.size, schema.names)) > MOST_CELLS // 2:
             return "the columns have more values than are counted at once"
         return super().refuses(schema)
@@ -84,7 +82,6 @@ class PrivBayes(Publisher):
         return ""
 
     def run(self, db: Probe, epsilon: Fraction, told: Caution | None = None) -> Published:
-        """Rows drawn from the network."""
         schema, label = db.schema, db.schema.label or ""
         rows, left, drowns = self.counted(db, epsilon, self.rows_share, told)
         most = self._most_cells(schema, left, rows)
@@ -216,7 +213,8 @@ def _grouped(schema: Schema, most: int) -> Groups:
 
 def _dependence(groups: Groups, families: list[Family]) -> Dependence:
     """The score of each family: how far its column is from independent of the parents."""
-    columns = tuple(dict.fromkeys(name for family in families for name in family))
+    named = {name for family in families for name in family}
+    columns = tuple(name for name in groups if name in named)  # in one order: what was counted is known again
     places = {name: place for place, name in enumerate(columns)}
     taken = np.full((len(families), len(columns)), -1, dtype=np.int64)
     for row, family in zip(taken, families, strict=True):

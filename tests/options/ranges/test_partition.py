@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import jostle
-from jostle.privacy.mechanisms import PickPartition, cheapest_partition, deviations, run_starts
+from jostle.privacy.picks import PickPartition, cheapest_partition, deviations, run_starts
 
 Runs = tuple[int, ...]
 

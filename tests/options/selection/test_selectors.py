@@ -19,8 +19,7 @@ from jostle.errors import JostleError, OptionError, PrivateDataError
 from jostle.options import get, names
 from jostle.options.selection import SelectedFeatures
 from jostle.options.selection.selectors import clustered
-from jostle.privacy.column_scores import Discernibility, FeatureDiscernibility
-from jostle.privacy.feature_scores import ScoreName
+from jostle.privacy.column_scores import Discernibility, FeatureDiscernibility, ScoreName
 from jostle.tables.engines import MemorySource
 from jostle.tables.features import Bits
 from jostle.tables.schema import Neighbours
