@@ -13,9 +13,9 @@ from jostle.errors import JostleError
 from jostle.files.content import is_regular, read_content
 from jostle.privacy.account import TableFacts
 from jostle.privacy.opening import Recognised, Where, at_vault, check_account, recognise, vault_of_people
-from jostle.tables.arrays import GRID_ENDING, read_array
 from jostle.tables.origins import RowOrigin, take_as_private
 from jostle.tables.queries import OwnQuery
+from jostle.tables.readers import GRID_ENDING, read_array
 from jostle.tables.schema import Schema
 from jostle.tables.table import Table
 

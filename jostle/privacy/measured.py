@@ -22,7 +22,7 @@ from jostle.privacy.amounts import Amount, show_amount
 from jostle.privacy.evidence import CountEvidence, Evidence
 from jostle.privacy.tails import reach
 from jostle.tables.fields import Floats, Integers
-from jostle.tables.made_frames import Frames, as_frame
+from jostle.tables.frames import Frames, as_frame
 from jostle.visible import visible
 
 Answer = TypeVar("Answer")

@@ -26,9 +26,9 @@ from jostle.privacy.nodes import Expression, Tally
 from jostle.privacy.noise import LARGEST, LARGEST_SCALE, LARGEST_THRESHOLD, Noise
 from jostle.privacy.reals import Tail
 from jostle.privacy.sensitivity import Known, Numbers
+from jostle.tables.closed import DENSE_KERNELS, LEVEL_KERNELS
 from jostle.tables.engines import Partial
 from jostle.tables.fields import Component, Floats, Integers, Within, whole
-from jostle.tables.kernel_list import DENSE_KERNELS, LEVEL_KERNELS
 from jostle.tables.kernels import Counts, DenseKernel, Kernel, SparseCounts, SparseTally
 from jostle.tables.number_kernels import Moments
 from jostle.tables.persons import OfPersons

@@ -13,14 +13,14 @@ from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
 from attrs import define, field, frozen
 from numpy.typing import NDArray
 
-from jostle.errors import JostleError, TableError
+from jostle.errors import JostleError, OptionError, TableError
 from jostle.progress import stage
 from jostle.tables.block import Block
 from jostle.tables.encode import Cells, Census, counted_columns, encode_block
@@ -544,3 +544,39 @@ def _is_foreign(kind: pa.DataType) -> bool:
     return isinstance(kind, pa.BaseExtensionType) or (
         pa.types.is_dictionary(kind) and isinstance(kind.value_type, pa.BaseExtensionType)
     )
+
+
+# Answers as frames
+
+PARQUET_ENDINGS = (".parquet", ".pq")
+"""Endings of such files."""
+Frames = Literal["pyarrow", "pandas", "polars"]
+
+
+def as_frame(arrow: pa.Table, library: Frames = "pyarrow") -> Any:
+    """An Arrow table as a frame of a library."""
+    if library == "pyarrow":
+        return arrow
+    import narwhals as nw  # noqa: PLC0415 - it takes its time to load
+
+    wrapped = nw.from_native(arrow, eager_only=True)
+    try:
+        if library == "pandas":
+            return wrapped.to_pandas()
+        if library == "polars":
+            return wrapped.to_polars()
+    except ModuleNotFoundError:
+        raise OptionError(f"{library} is not installed", fix=f"pip install {library}, or to_frame()") from None
+    raise OptionError(f"no frames of {library!r} are made", fix='"pyarrow", "pandas" or "polars"')
+
+
+def write_frame(arrow: pa.Table, path: Path) -> None:
+    """Write an Arrow table to a file: Parquet if it is called so, else CSV."""
+    if path.suffix.lower() in PARQUET_ENDINGS:
+        import pyarrow.parquet as pa_parquet  # noqa: PLC0415 - it takes its time to load
+
+        pa_parquet.write_table(arrow, path)
+    else:
+        import pyarrow.csv as pa_csv  # noqa: PLC0415 - as above
+
+        pa_csv.write_csv(arrow, path)

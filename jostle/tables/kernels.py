@@ -4,7 +4,7 @@ A kernel sends each row, by itself, to whole numbers that are added up over all 
 per cell of a public domain) or sparse (the occupied cells' keys, sorted, with their counts). `bound` is the most that
 one row adds, summed over all cells; what a row would add beyond it is cut off, so the bound holds for any data.
 
-Kernels are descriptions from a closed list (`kernel_list`), not functions of a caller's making: nobody outside
+Kernels are descriptions from a closed list (`KERNELS`), not functions of a caller's making: nobody outside
 `jostle.tables` ever runs code on rows.
 
 A kernel leaves out rows with a blank in a column that it is about; what it learns or branches by says otherwise. So a

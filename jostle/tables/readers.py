@@ -7,6 +7,10 @@ Here a line that is not whole by itself (an open quote, a carriage return inside
 or more) is dropped, whatever the others are like. In particular nothing depends on where the file happens to be cut
 into chunks: lines are judged one by one, and no chunk begins with anything that a reader could take for a mark of the
 file's encoding.
+
+*Arrays* in .npy files are read from bytes that are there: nothing is made room for that a header only claims. numpy's
+own reader makes room first, takes an archive of arrays for an array, and reads headers of Python 2 by a tokenizer,
+which raises errors of its own.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import math
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,12 +32,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 from attrs import frozen
+from numpy.lib import format as npy
+from numpy.typing import NDArray
 
 from jostle.errors import TableError
 from jostle.files.content import DIGEST_BYTES, FileContent, FileState, Place, path_of, state_of
 from jostle.progress import Stage, stage
 from jostle.tables.encode import Cells, Census
-from jostle.tables.frames import Memory, check_columns, guarded
+from jostle.tables.frames import PARQUET_ENDINGS, Memory, check_columns, guarded
 from jostle.tables.kernels import MOST_RECORDS
 from jostle.tables.schema import Schema
 from jostle.tables.sources import ReadSource
@@ -58,7 +65,7 @@ def source_of(place: Place) -> Path | pa.BufferReader:
     return place if isinstance(place, Path) else pa.BufferReader(place.data)
 
 
-def csv_header(place: Place) -> tuple[str, ...]:
+def csv_array_header(place: Place) -> tuple[str, ...]:
     """The column names in a CSV file's first line."""
     path = path_of(place)
     with _opened(place) as (_, stream):
@@ -83,7 +90,7 @@ def csv_batches(
 
     A census is told how many lines there are, those that are not whole included; *said*, how much of the file is read.
     """
-    header, delimiter = csv_header(place), _delimiter(path_of(place))
+    header, delimiter = csv_array_header(place), _delimiter(path_of(place))
     places = [str(header.index(name)) for name in columns]
     names = [str(place) for place in range(len(header))]  # unlike the header's, different from each other
     convert = pa_csv.ConvertOptions(
@@ -221,7 +228,6 @@ def _without_long_lines(text: bytes) -> bytes:
 BATCH_ROWS = 1 << 16
 MOST_TEXT = 1 << 30
 """Bytes of a column's texts in a batch."""
-PARQUET_ENDINGS = (".parquet", ".pq")
 
 
 @frozen(eq=False, repr=False)
@@ -319,7 +325,7 @@ def header(place: Place) -> tuple[str, ...]:
     kind = "Parquet" if is_parquet(path) else "CSV"
     with guarded(f"the file {path} cannot be read as {kind}", fix="see that it is whole, and is what its name ends in"):
         try:
-            return tuple(_described(place).names) if kind == "Parquet" else csv_header(place)
+            return tuple(_described(place).names) if kind == "Parquet" else csv_array_header(place)
         except FileNotFoundError:
             raise TableError(f"there is no file {path}", fix="check the path") from None
         except PermissionError:
@@ -424,3 +430,49 @@ def _written_out(texts: pa.DictionaryArray) -> pa.Array:
             "the file's texts are too long to be read", fix="take out cells of more than a thousand letters"
         )
     return texts.dictionary.take(texts.indices)
+
+
+# Arrays in .npy files
+
+GRID_ENDING = ".npy"
+NUMBERS = "biufc"
+"""The kinds of cells that are read; which of them are counts is looked at later."""
+MOST_HEADER = 1 << 14
+
+
+def check_array(place: Place) -> None:
+    """Refuse a file that does not begin as an array does."""
+    path = path_of(place)
+    with guarded(_no_array(place)):
+        if isinstance(place, FileContent):
+            head = place.data[:MOST_HEADER]
+        else:
+            with path.open("rb") as file:
+                head = file.read(MOST_HEADER)
+        _array_header(io.BytesIO(head))
+
+
+def read_array(content: FileContent) -> NDArray[Any]:
+    """The array in a .npy file."""
+    with guarded(_no_array(content)):
+        head = io.BytesIO(content.data)
+        shape, by_columns, kind = _array_header(head)
+        start, count = head.tell(), math.prod(shape)
+        if kind.kind not in NUMBERS:
+            raise TableError(f"the file {content.path} holds no array of numbers", fix="give an array of counts")
+        if min(shape, default=0) < 0 or count * kind.itemsize != len(content.data) - start:
+            raise TableError(f"the file {content.path} has not as many cells as it says", fix="save the array anew")
+        flat = np.frombuffer(content.data, dtype=kind, count=count, offset=start)
+        return flat.reshape(shape, order="F" if by_columns else "C")
+
+
+def _array_header(file: io.BytesIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """The shape, whether the first axis runs fastest, and the type of cells."""
+    version = npy.read_magic(file)
+    if version not in {(1, 0), (2, 0)}:
+        raise ValueError("a version for records")
+    return (npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0)(file)
+
+
+def _no_array(place: Place) -> str:
+    return f"the file {path_of(place)} cannot be read as a NumPy array"

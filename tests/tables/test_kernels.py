@@ -24,10 +24,10 @@ from jostle.errors import ProbeError, TableError
 from jostle.privacy.scores import Misfit
 from jostle.tables import joints as module
 from jostle.tables.block import Block, code_type
+from jostle.tables.closed import KERNELS
 from jostle.tables.engines import MemorySource, merge
 from jostle.tables.hashes import RowHashes
 from jostle.tables.joints import joints
-from jostle.tables.kernel_list import KERNELS
 from jostle.tables.kernels import BLOCK_ROWS, LARGEST_WEIGHT, Counts, Kernel, Marks, SparseCounts, SparseTally, Sums
 from jostle.tables.number_kernels import LARGEST_NUMBER, Moments, NumberSum, Products, Ranks
 from jostle.tables.pools import GridCounts, Layer, Pool, Refinements, Stack

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from jostle.errors import OptionError
 from jostle.tables.columns import Numeric
-from jostle.tables.made_frames import PARQUET
+from jostle.tables.frames import PARQUET
 from jostle.tasks.base import Question, Shown, Task, register
 from jostle.tasks.classification.instances import Chances, TableInstance, instance_of
 from jostle.tasks.classification.task import CLASSIFICATION

@@ -18,7 +18,7 @@ from jostle.errors import OptionError, shown
 from jostle.files.kinds import writing
 from jostle.markup import in_picture, words
 from jostle.tables.columns import Column, Numeric
-from jostle.tables.made_frames import PARQUET, Frames, as_frame, write_frame
+from jostle.tables.frames import PARQUET, Frames, as_frame, write_frame
 from jostle.tables.schema import Schema
 from jostle.tasks.answers import level_of, new_figure
 from jostle.tasks.ranges.boxes import MOST_BINS, Asked, Boxes, bins_at, edges_of
