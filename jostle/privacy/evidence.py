@@ -108,7 +108,7 @@ class Measurement:
         if self.among != may_be_blank(schema, columns):
             return None  # it is about other rows
         sizes = tuple(schema[name].size for name in columns)
-        count = _count(wanted, sizes)
+        count = math.prod(sizes) if isinstance(wanted, Counts) else len(wanted.starts[0])
         if count == 1:
             return self.of_rows()
         if not set(columns) <= set(own_columns) or len(set(columns)) < len(columns):
@@ -202,11 +202,6 @@ def _one_by_one(kernel: Counts | Regions) -> tuple[Counts | Regions, ...]:
 def columns_of(kernel: Counts | Regions) -> tuple[str, ...]:
     """Columns that a kernel of one group, or one level, goes by."""
     return kernel.groups[0] if isinstance(kernel, Counts) else kernel.columns
-
-
-def _count(kernel: Counts | Regions, sizes: tuple[int, ...]) -> int:
-    """How many cells there are."""
-    return math.prod(sizes) if isinstance(kernel, Counts) else len(kernel.starts[0])
 
 
 def _cells(kernel: Counts | Regions, sizes: tuple[int, ...]) -> Integers:

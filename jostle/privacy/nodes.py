@@ -14,6 +14,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from functools import reduce
 from typing import NoReturn
 
 import numpy as np
@@ -275,19 +276,10 @@ class Sum(OfSeveral):
         bounds = (sum((x.least for x in parts), ZERO), sum((x.most for x in parts), ZERO))
         mass = sum((x.mass for x in parts), ZERO)
         denominator = math.lcm(*(x.denominator for x in parts))
-        return known(parts[0].shape, denominator, bounds, mass, _sum_of_changes, *parts)
+        return known(parts[0].shape, denominator, bounds, mass, lambda *v: reduce(Change.plus, v), *parts)
 
     def value(self, *parts: Numbers) -> Numbers:
-        total = parts[0]
-        for part in parts[1:]:
-            total = total.plus(part)
-        return total
-
-
-def _sum_of_changes(first: Change, *others: Change) -> Change:
-    for other in others:
-        first = first.plus(other)
-    return first
+        return reduce(Numbers.plus, parts)
 
 
 @frozen

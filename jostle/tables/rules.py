@@ -86,21 +86,17 @@ class RuleKernel(DenseKernel):
     def points_of(self, block: Block, schema: Schema) -> Integers:
         """Each row's points for each class."""
         given = np.zeros((block.length, len(schema.classes)), dtype=np.int64)
-        slots = self._slots(block, schema)
+        slots: list[Integers] = []  # for each tree, the place among all leaves of the one that each row comes to
+        if self.routing is not None:
+            places = slots_of(self.routing.leaves, len(self.routing.attribute))
+            slots = [places[leaf] for _, leaf in self.routing.arrivals(block, schema)]
         for term in self.terms:
             keep = block.filled(term.columns, schema)
             cell = block.first_for_blank(term.columns, schema).keys(term.columns, schema)
-            places = [slot * schema.size(*term.columns) + cell for slot in slots] if term.by_leaf else [cell]
-            for cells in places:
+            by_tree = [slot * schema.size(*term.columns) + cell for slot in slots] if term.by_leaf else [cell]
+            for cells in by_tree:
                 given += term.table[cells] if keep is None else np.where(keep[:, None], term.table[cells], 0)
         return given
-
-    def _slots(self, block: Block, schema: Schema) -> list[Integers]:
-        """For each tree the place of the leaf that each row comes to among all leaves."""
-        if self.routing is None:
-            return []
-        places = slots_of(self.routing.leaves, len(self.routing.attribute))
-        return [places[leaf] for _, leaf in self.routing.arrivals(block, schema)]
 
 
 @frozen(eq=False, repr=False)
