@@ -309,7 +309,6 @@ class SumEvidence(Evidence):
         return float((self.units - far) * self.unit), float((self.units + far) * self.unit)
 
     def population(self, miss: float) -> Ends:
-        """Refuse."""
         raise ProbeError(
             "a population's sum is asked for",
             why="it is as large as the population, of which the rows do not tell the size",

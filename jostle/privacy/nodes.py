@@ -374,19 +374,15 @@ class Tally(Expression):
 
     @property
     def parts(self) -> tuple[Expression, ...]:
-        """Nothing: what it is computed from is rows."""
         return ()
 
     def with_parts(self, parts: tuple[Expression, ...]) -> Expression:
-        """The expression itself."""
         return self
 
     def where(self, column: str, *values: str | int) -> Expression:
-        """The same of the rows that have one of the values, or codes, in a column."""
         return evolve(self, conditions=(*self.conditions, (column, values)))
 
     def coarsened(self, groups: dict[str, int | Iterable[int]]) -> Expression:
-        """The same by coarser columns."""
         given_as(groups, Mapping, "a mapping from columns to groups", fix='{"age": 2}', error=ExpressionError)
         return evolve(self, coarse=(*self.coarse, *groups.items()))
 

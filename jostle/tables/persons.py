@@ -454,7 +454,6 @@ class BeyondCount(DenseKernel):
         return True
 
     def cells(self, schema: Schema) -> int:
-        """Rows, and persons."""
         return 2
 
     def bound(self, schema: Schema) -> int:
@@ -462,7 +461,6 @@ class BeyondCount(DenseKernel):
         raise TypeError("rows that are not held are not released")
 
     def add(self, block: Block, schema: Schema, totals: Integers) -> None:
-        """Add what is not held of the block's persons to *totals*."""
         read, codes = _read(block, schema)
         beyond = read[np.unique(codes)] - (schema.rows_per_person or 0)
         totals += np.array([beyond[beyond > 0].sum(), np.count_nonzero(beyond > 0)])

@@ -120,7 +120,6 @@ class GridCounts(DenseKernel):
         return max(BLOCK_ROWS, min(WIDEST_BLOCK, sum(self.pool.sizes)))
 
     def cells(self, schema: Schema) -> int:
-        """How many cells all grids have."""
         self.pool.check(schema)
         return checked_cells(sum(self.pool.sizes))
 
@@ -209,7 +208,6 @@ class Refinements(SparseKernel):
     """For each column of the base, then for each candidate, the group of each of its codes; empty for their own."""
 
     def cells(self, schema: Schema) -> int:
-        """How many combinations all candidates have together; refuse columns that do not fit each other."""
         columns = (*self.base, *self.candidates)
         if not self.candidates or self.by in columns or len(set(columns)) != len(columns):
             raise TableError(
@@ -324,12 +322,10 @@ class Stack(DenseKernel):
     layers: tuple[Layer, ...] = field(converter=listed, validator=Components((Layer,)))
 
     def cells(self, schema: Schema) -> int:
-        """How many numbers all layers give."""
         return checked_cells(sum(layer.cells(schema) for layer in self.layers))
 
     @property
     def of_persons(self) -> bool:
-        """Whether a layer counts persons."""
         return any(layer.persons for layer in self.layers)
 
     def bound(self, schema: Schema) -> int:

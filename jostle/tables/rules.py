@@ -151,7 +151,6 @@ class Agreements(InOneCell, DenseKernel):
     """Whether they would count misses as well, does not matter."""
 
     def cells(self, schema: Schema) -> int:
-        """One for each set of rules; refuse rules that do not fit the schema."""
         if not 1 <= len(self.rules) <= MOST_RULES:
             raise TableError(f"{len(self.rules)} rules are compared, and it must be 1 to {MOST_RULES}")
         for rule in self.rules:
@@ -187,7 +186,6 @@ class ManyHits(DenseKernel):
     """The points of every row, by rules, and of each rule by the classes but the first."""
 
     def cells(self, schema: Schema) -> int:
-        """One for each rule; refuse rules that do not fit the schema."""
         classes, width = len(schema.classes), len(self.start)
         fits = (
             classes > 1
@@ -243,7 +241,6 @@ class Margins(InOneCell, RuleKernel):
     """Where intervals begin, all but the lowest, rising: a margin is in the last that begins at or below it."""
 
     def cells(self, schema: Schema) -> int:
-        """Two numbers for each interval; refuse what does not fit the schema."""
         self.check_rule(schema)
         if len(schema.classes) < 2:
             raise TableError("the label has one class only", why="margins tell a class from the others")
@@ -282,7 +279,6 @@ class MarginLevels(LevelKernel):
         return (2, *(2 << depth for depth in range(side.bit_length() - 1)))
 
     def cells(self, schema: Schema) -> int:
-        """Number of coefficients in all."""
         return checked_cells(sum(self.sizes(schema)))
 
     def add(self, block: Block, schema: Schema, totals: Integers) -> None:

@@ -77,7 +77,6 @@ class Slopes(DenseKernel):
     """They are 2**shift apart."""
 
     def cells(self, schema: Schema) -> int:
-        """How many sums there are; refuse what does not fit the schema, or would not fit 63 bits."""
         classes, used, models = len(schema.classes), (*self.columns, *self.marks), len(self.classes)
         sizes = [(schema[name].size, models) for name in self.columns]
         fits = (
