@@ -29,7 +29,7 @@ import pyarrow as pa
 import pyarrow.parquet as pa_parquet
 from attrs import evolve
 
-from jostle.options import names
+from jostle.options import get, names
 from jostle.tables import Categorical, Counts, Numeric, Schema, Table
 
 ROOT = Path(__file__).parent.parent
@@ -78,9 +78,9 @@ print(json.dumps({"sum": int(pieces.compute().sum()), "peak": peak(), "seconds":
 """
 
 
-def made_up(rows: int) -> pa.Table:
+def made_up(rows: int, seed: int = 1) -> pa.Table:
     """Return random rows."""
-    chance = np.random.default_rng(1)
+    chance = np.random.default_rng(seed)
     columns: dict[str, Any] = {f"a{place}": chance.integers(0, 10, rows) for place in range(10)}
     columns["real"] = chance.normal(50, 10, rows)
     columns["ward"] = pa.array(np.array(WARDS)[chance.integers(0, 4, rows)])
@@ -118,43 +118,80 @@ LARGE_WAYS = {
     "kept as codes": "Table.read(path, SCHEMA)",
     "read anew for each question": "Table.read(path, SCHEMA, stream=True)",
 }
-LABELLED = evolve(SCHEMA, label="ward")
-TASKS = ("classification", "publishing")
+OPTIONS_HEAD = "## Options on a Parquet file that is read anew for each question"
+PARTS_OF_ROWS = (48, 6, 1)
+"""Options are asked of files of a part of the rows, of a larger part, and of all where that is done soon."""
+SOON = 240
+"""Seconds."""
+LABELLED = Schema(
+    {**dict(SCHEMA.columns), "score": Numeric(-1, 1, bins=256), "label": Categorical(["no", "yes"])}, label="label"
+)
+WHOLE = Numeric(0, 1_000_000, unit=1, missing="drop")
+ASKED_OF = {
+    "evaluation": [Schema({name: LABELLED[name] for name in ("score", "label")}, label="label")],
+    "grid": [
+        Schema({"real": Numeric(0, 100, bins=64), "score": Numeric(-1, 1, bins=64)}),
+        Schema({"score": Numeric(-1, 1, bins=1024)}),
+    ],
+    **{
+        task: [Schema({"whole": WHOLE}), Schema({"whole": WHOLE}, neighbours="replace_one", rows=1)]
+        for task in ("means", "quantiles", "sums", "variances")
+    },
+}
+"""Public facts about the columns that a task asks of, where they are not all."""
 STREAMED_BY = """
 import json, re, sys, time, warnings
 from pathlib import Path
 warnings.simplefilter("ignore")
 import jostle
 from jostle.options import get
-from sources import LABELLED, Table
+from sources import Table, schema_for
 def peak(): return int(re.search(r"VmHWM:\\s*(\\d+)", Path("/proc/self/status").read_text())[1]) / 1024
-path, name = sys.argv[1:]
-db = jostle.rehearse(Table.read(path, LABELLED, stream=True))
-busy = time.process_time()
-try:
-    get(name)(db, epsilon=4)
-    print(json.dumps({"peak": peak(), "busy": time.process_time() - busy}))
-except jostle.OptionError as refusal:
-    print(json.dumps({"refused": refusal.title}))
+path, option, rows = sys.argv[1], get(sys.argv[2]), int(sys.argv[3])
+db = jostle.rehearse(Table.read(path, schema_for(option, rows), stream=True))
+start, busy = time.perf_counter(), time.process_time()
+option(db, epsilon=4)
+print(json.dumps({"peak": peak(), "busy": time.process_time() - busy, "seconds": time.perf_counter() - start}))
 """
 
 
-def streamed_by_options(rows: int, only: list[str]) -> tuple[float, dict[str, dict[str, Any]]]:
-    """Return the gigabytes of a file, and what each Option needs that asks for its rows again and again."""
-    found: dict[str, dict[str, Any]] = {}
+def schema_for(option: Any, rows: int) -> Schema:
+    """Return public facts about a table that the Option does not refuse."""
+    schemas = ASKED_OF.get(option.task.name, [LABELLED])
+    accepted = next(schema for schema in schemas if option.refuses(schema) is None)
+    return evolve(accepted, rows=rows) if accepted.rows else accepted
+
+
+def labelled(rows: int, seed: int) -> pa.Table:
+    """Return random rows with a label that follows from two columns and chance, and a score that tells of it."""
+    made, chance = made_up(rows, seed), np.random.default_rng([seed, 1])
+    score = (made["a0"].to_numpy() - 4.5) / 20 + (made["real"].to_numpy() - 50) / 50 + chance.normal(0, 0.2, rows)
+    label = np.array(["no", "yes"])[(score + chance.normal(0, 0.2, rows) > 0).astype(np.int64)]
+    return made.append_column("score", pa.array(np.clip(score, -1, 1))).append_column("label", pa.array(label))
+
+
+def write_labelled(path: Path, rows: int) -> None:
+    """Write so many rows of these, not compressed, in row groups of a million."""
+    with pa_parquet.ParquetWriter(path, labelled(1, 0).schema, use_dictionary=False, compression="none") as writer:
+        for start in range(0, rows, 1 << 20):
+            writer.write_table(labelled(min(1 << 20, rows - start), start))
+
+
+def streamed_by_options(rows: int, only: list[str]) -> Iterator[tuple[str, list[dict[str, float]], list[float]]]:
+    """Yield what each Option needs of files of more and more rows, as far as that is done soon, and their gigabytes."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "rows.parquet"
-        part = made_up(rows // 8)
-        with pa_parquet.ParquetWriter(path, part.schema, use_dictionary=False, compression="none") as writer:
-            for _ in range(8):
-                writer.write_table(part)
-        for name in only or [name for task in TASKS for name in names(task)]:
-            try:
-                found[name] = _printed([sys.executable, "-c", STREAMED_BY, str(path), name])
-            except subprocess.TimeoutExpired:
-                found[name] = {"refused": f"not done in {LONGEST} s"}
-            print(name, found[name], flush=True)
-        return path.stat().st_size / 1e9, found
+        sizes = [rows // part for part in PARTS_OF_ROWS]
+        paths = [Path(folder) / f"{size}.parquet" for size in sizes]
+        for path, size in zip(paths, sizes, strict=True):
+            write_labelled(path, size)
+        for name in only or sorted(names(), key=lambda each: get(each).task.name, reverse=True):
+            found: list[dict[str, float]] = []
+            for path, size in zip(paths, sizes, strict=True):
+                if size == rows and found[-1]["seconds"] * size / sizes[-2] > SOON:
+                    break
+                found.append(_printed([sys.executable, "-c", STREAMED_BY, str(path), name, str(size)]))
+                print(name, size, found[-1], flush=True)
+            yield name, found, [path.stat().st_size / 1e9 for path in paths]
 
 
 LARGE_SHOWN = ("peak", "opened", "asked", "busy")
@@ -284,6 +321,23 @@ def replaced(page: str, head: str, lines: list[str]) -> str:
     return pattern.sub(lambda _: part, page) if pattern.search(page) else f"{page.rstrip()}\n\n{part}"
 
 
+def options_lines(rows: int, gigabytes: list[float], lines_of: dict[str, str]) -> list[str]:
+    """Return the page's part on Options, of a line for each."""
+    sizes = [f"{size:.1f} GB" for size in gigabytes]
+    counts = [f"{rows // part:,}" for part in PARTS_OF_ROWS]
+    return [
+        f"Of {', '.join(counts[:-1])} and {counts[-1]} rows, {len(LABELLED.names)} columns; epsilon 4. At most",
+        f"{REQUIRED_LARGE:,} MB are wanted where memory does not hold more with more rows: peak of a process of its",
+        "own, with what it imports. *Busy* are the processors, of all threads together, on the largest file that was",
+        f"read. Where more rows would take more than {SOON // 60} minutes on a shared machine, fewer stand for them.",
+        "Statistics, curves and grids are asked of the columns that they are about.",
+        "",
+        f"| Option | {', MB | '.join(sizes)}, MB | busy, s | memory holds |",
+        f"|---|{'---:|' * (len(sizes) + 1)}---|",
+        *(f"| {name} {line}" for name, line in sorted(lines_of.items())),
+    ]
+
+
 def main() -> int:
     """Measure, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -348,22 +402,14 @@ def main() -> int:
         page = replaced(page, f"## A Parquet file of {size:.1f} GB", lines)
         failed |= any(each["peak"] > REQUIRED_LARGE for each in ways.values())
     if given.only == "options":
-        size, options = streamed_by_options(given.rows, given.option)
-        lines = [
-            f"{given.rows:,} rows, read anew for each question; epsilon 4. At most {REQUIRED_LARGE:,} MB are wanted:",
-            "peak of the whole process, with what it imports. *Busy* are the processors, of all threads together.",
-            "",
-            "| Option | MB | busy, s |",
-            "|---|---:|---:|",
-            *(
-                f"| {name} | {each['refused']} | |"
-                if "refused" in each
-                else f"| {name} | {each['peak']:.0f} | {each['busy']:.0f} |"
-                for name, each in options.items()
-            ),
-        ]
-        page = replaced(page, f"## Options on a Parquet file of {size:.1f} GB", lines)
-        failed |= any(each.get("peak", 0) > REQUIRED_LARGE for each in options.values())
+        lines_of = dict(re.findall(r"^\| (\w+) (\|.*)$", page.partition(OPTIONS_HEAD)[2], re.MULTILINE))
+        for name, found, gigabytes in streamed_by_options(given.rows, given.option):
+            peaks_of = [f"{each['peak']:.0f}" for each in found] + ["-"] * (len(gigabytes) - len(found))
+            holds = get(name).holds
+            lines_of[name] = f"| {' | '.join(peaks_of)} | {found[-1]['busy']:.0f} | {holds} |"
+            failed |= not holds and max(each["peak"] for each in found) > REQUIRED_LARGE
+            page = replaced(page, OPTIONS_HEAD, options_lines(given.rows, gigabytes, lines_of))
+            PAGE.write_text(page)  # it takes long, and may be stopped
     PAGE.write_text(page)
     return int(failed)
 

@@ -41,8 +41,10 @@ from jostle.tables.closed import Closed, Places
 from jostle.tables.engines import FewerRows, Partial, RowSource, RowView, ViewSource
 from jostle.tables.fields import Integers, name, names, text, truth, whole, wholes
 from jostle.tables.hashes import Portion
+from jostle.tables.joints import KeptCounts
 from jostle.tables.kernels import Counts, Kernel
 from jostle.tables.persons import OfPersons
+from jostle.tables.pools import GridCounts
 from jostle.tables.regions import Regions
 from jostle.tables.schema import Schema
 from jostle.trace.records import RECORD_TYPES, Charged, Chosen, Record, Refused, Released, Stated, Trace, shortened
@@ -154,6 +156,8 @@ class Room:
     """How many rows of a person an amount of whoever asks is for. In here, and in the ledger, it is for one row."""
     divided: bool = False
     """Whether it is a part, or in one: a person may be in several of them."""
+    kept: KeptCounts = field(factory=KeptCounts, init=False)
+    """What was counted of these rows in here; a room that is made from this one begins anew."""
 
     @property
     def schema(self) -> Schema:
@@ -321,7 +325,8 @@ class Room:
 
     def _tally(self, kernel: Kernel) -> Partial:
         """A tally of the rows, of a kernel's cells."""
-        tally = self.source.tally(kernel, self.where)
+        of_rows = partial(self.source.tally, where=self.where)
+        tally = self.kept.tally(kernel, of_rows) if isinstance(kernel, GridCounts) else of_rows(kernel)
         check_tally(tally, kernel, kernel.cells(self.source.schema))
         return tally
 

@@ -8,14 +8,18 @@ pool and the schema alone.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
-from attrs import frozen
+from attrs import define, evolve, field, frozen
 from numpy.typing import NDArray
 
-from jostle.tables.pools import Pool
+from jostle.tables.block import code_type
+from jostle.tables.engines import Partial
+from jostle.tables.kernels import Kernel
+from jostle.tables.pools import GridCounts, Pool
 from jostle.tables.schema import Schema
 
 Integers = NDArray[np.int64]
@@ -24,6 +28,10 @@ LEAST_JOINT = 2**15
 """A joint may have so many cells, or as many as the largest grid."""
 MOST_HELD = 2**24
 """Beyond so many cells of all joints together, none is made larger than a grid that is asked for."""
+
+
+MOST_KEPT = 2**26
+"""Bytes of counts that are kept for grids that are asked for again."""
 
 
 @frozen(eq=False, repr=False)
@@ -169,3 +177,41 @@ def _joined(ranks: Integers, widths: NDArray[np.float64], most: int) -> tuple[In
             made[best, about], cells[best] = joined[best], grown[best]
         within[grid] = best
     return made[:count], within
+
+
+@define(eq=False, repr=False)
+class KeptCounts:
+    """Counts of grids among some rows, which do not change: who picks a column after the other asks for most again."""
+
+    _by_grid: dict[tuple[tuple[str, bytes], ...], NDArray[np.unsignedinteger]] = field(factory=dict, init=False)
+    """By the columns that a grid is about, in order, and the group of each of their codes."""
+    _bytes: int = field(default=0, init=False)
+
+    def tally(self, kernel: GridCounts, tally: Callable[[Kernel], Partial]) -> Integers:
+        """The kernel's tally, of which no grid is counted that was before."""
+        pool = kernel.pool
+        levels = [
+            [(name, level.tobytes()) for level in own] for name, own in zip(pool.columns, pool.levels, strict=True)
+        ]
+        keys = [
+            tuple(own[level] for own, level in zip(levels, taken, strict=True) if level >= 0)
+            for taken in pool.taken.tolist()
+        ]
+        new = [key not in self._by_grid for key in keys]
+        counted = np.asarray(tally(GridCounts(evolve(pool, taken=pool.taken[new]))) if any(new) else [], dtype=np.int64)
+        found: list[NDArray[np.integer]] = []
+        start = 0
+        for key, size, is_new in zip(keys, pool.sizes, new, strict=True):
+            if is_new:
+                found.append(counted[start : start + size])
+                start += size
+                self._keep(key, found[-1])
+            else:
+                found.append(self._by_grid[key])
+        return np.concatenate(found, dtype=np.int64)
+
+    def _keep(self, key: tuple[tuple[str, bytes], ...], counts: Integers) -> None:
+        narrow = counts.astype(code_type(int(counts.max()) + 1))
+        if self._bytes + narrow.nbytes <= MOST_KEPT:
+            self._by_grid[key] = narrow
+            self._bytes += narrow.nbytes

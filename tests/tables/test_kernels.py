@@ -27,7 +27,7 @@ from jostle.tables.block import Block, code_type
 from jostle.tables.closed import KERNELS
 from jostle.tables.engines import MemorySource, merge
 from jostle.tables.hashes import RowHashes
-from jostle.tables.joints import joints
+from jostle.tables.joints import KeptCounts, joints
 from jostle.tables.kernels import BLOCK_ROWS, LARGEST_WEIGHT, Counts, Kernel, Marks, SparseCounts, SparseTally, Sums
 from jostle.tables.number_kernels import LARGEST_NUMBER, Moments, NumberSum, Products, Ranks
 from jostle.tables.pools import GridCounts, Layer, Pool, Refinements, Stack
@@ -560,3 +560,35 @@ def test_no_more_cells_are_held_than_there_is_room_for(monkeypatch: pytest.Monke
     monkeypatch.setattr(module, "MOST_HELD", 6 + 5 + 3 + 4)
     made = joints.__wrapped__(pool, SCHEMA_OF_JOINTS)
     assert sorted(made.counted.sizes) == [3, 5, 6]
+
+
+def test_grids_that_were_counted_before_are_not_counted_again() -> None:
+    chance = random.Random(5)
+    source, asked = rows(chance, 300, blanks=True), [a_pool(chance) for _ in range(6)]
+    kept, counted = KeptCounts(), []
+
+    def tally(kernel: Kernel) -> Any:
+        assert isinstance(kernel, GridCounts)
+        counted.append(len(kernel.pool.taken))
+        return source.tally(kernel, ())
+
+    for pool in [*asked, *asked]:
+        kernel = GridCounts(joints(pool, SCHEMA_OF_JOINTS).counted)
+        assert np.array_equal(kept.tally(kernel, tally), np.asarray(source.tally(kernel, ())))
+    assert len(counted) <= len(asked)
+    assert sum(counted) < sum(len(joints(pool, SCHEMA_OF_JOINTS).counted.taken) for pool in asked)
+
+
+def test_counts_are_kept_as_far_as_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_KEPT", 9)
+    levels = ([list(range(5))], [[0]], [list(range(4))], [[0, 1, 2]])
+    kernel = GridCounts(Pool(SCHEMA_OF_JOINTS.names, levels, [[0, -1, -1, -1], [-1, -1, 0, -1], [-1, -1, -1, 0]]))
+    source, kept, counted = rows(random.Random(5), 40, blanks=False), KeptCounts(), []
+
+    def tally(kernel: Kernel) -> Any:
+        counted.append(kernel.cells(SCHEMA_OF_JOINTS))
+        return source.tally(kernel, ())
+
+    for _ in range(3):
+        assert np.array_equal(kept.tally(kernel, tally), np.asarray(source.tally(kernel, ())))
+    assert counted == [5 + 4 + 3, 3, 3]

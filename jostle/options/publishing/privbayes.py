@@ -216,7 +216,8 @@ def _grouped(schema: Schema, most: int) -> Groups:
 
 def _dependence(groups: Groups, families: list[Family]) -> Dependence:
     """The score of each family: how far its column is from independent of the parents."""
-    columns = tuple(dict.fromkeys(name for family in families for name in family))
+    named = {name for family in families for name in family}
+    columns = tuple(name for name in groups if name in named)  # in one order: what was counted is known again
     places = {name: place for place, name in enumerate(columns)}
     taken = np.full((len(families), len(columns)), -1, dtype=np.int64)
     for row, family in zip(taken, families, strict=True):
