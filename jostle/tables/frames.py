@@ -251,8 +251,8 @@ class CellMarks:
     @property
     def identity(self) -> bytes:
         """A hash of all columns, whatever their order."""
-        found = sorted(b"".join(hasher.digest() for hasher in hashers) for hashers in self._hashers)
-        return hashlib.blake2b(b"".join(found) + f"{self.length}".encode(), digest_size=16).digest()
+        digests = sorted(b"".join(hasher.digest() for hasher in hashers) for hashers in self._hashers)
+        return hashlib.blake2b(b"".join(digests) + f"{self.length}".encode(), digest_size=16).digest()
 
 
 def _hasher() -> Any:
@@ -267,8 +267,8 @@ def _cells_of(cells: Cells, numbers: Floats) -> Iterator[tuple[NDArray[np.intp],
             if is_number(values.type) or pa.types.is_boolean(values.type):
                 numbers[places] = as_numbers(values)
             else:
-                for place, text in zip(places.tolist(), values.to_pylist(), strict=True):
-                    said[place] = text
+                for row, text in zip(places.tolist(), values.to_pylist(), strict=True):
+                    said[row] = text
         yield from _present(pa.array(said, pa.large_string()), 0)
         return
     start = 0
@@ -435,8 +435,8 @@ def _columns(frame: Any) -> Columns:
         if (stream := _stream(frame)) is not None:
             return _collected(stream)
         wrapped = _narwhal(frame)
-        found = tuple((series.name, partial(_cells, series)) for series in wrapped.iter_columns())
-        return Columns(found, len(wrapped), index_names(frame))
+        columns = tuple((series.name, partial(_cells, series)) for series in wrapped.iter_columns())
+        return Columns(columns, len(wrapped), index_names(frame))
     cells = {name: _given_cells(values) for name, values in frame.items()}
     lengths = {len(column) for column in cells.values()}
     if len(lengths) > 1:

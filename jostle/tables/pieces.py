@@ -49,24 +49,24 @@ class PiecesSource(TableSource):
         """What workers find in all pieces by a function, added up by another; None if there are no pieces."""
 
     def fold(self, fold: Folded) -> Folded:
-        found: Folded | None = self.asked(fold_piece, fold, merge_folds, "read its part")
-        return fold if found is None else found
+        whole: Folded | None = self.asked(fold_piece, fold, merge_folds, "read its part")
+        return fold if whole is None else whole
 
     def tally(self, kernel: Kernel, where: Where) -> Partial:
         kernel.cells(self.schema)  # refuses what does not fit before any work is sent out
         nothing = tally_blocks(iter(()), self.schema, kernel, where)
         question = (self.schema, kernel, where)
-        found: Tallied | None = self.asked(tally_piece, question, merge_all, "tally its part")
-        if found is None:
+        tallied: Tallied | None = self.asked(tally_piece, question, merge_all, "tally its part")
+        if tallied is None:
             return nothing
-        tally, hashes = found
+        tally, hashes = tallied
         self._check_same(hashes)
         return merge([nothing, tally])
 
     def census(self) -> Census:
         """A census of the rows."""
-        found: Census | None = self.asked(count_piece, (), count_all, "count what became of its rows")
-        return Census() if found is None else found
+        census: Census | None = self.asked(count_piece, (), count_all, "count what became of its rows")
+        return Census() if census is None else census
 
     def _check_same(self, hashes: Partial) -> None:
         """Refuse rows that are others than at first: one in another part by now, or piece, could count twice."""
@@ -94,8 +94,8 @@ def encode_piece(piece: Any, facts: tuple[Any, Schema]) -> Encoded | None:
         blocks, schema = facts
         census = Census()
         with unshown():  # on a worker, whose errors go to its own log
-            found = tuple(blocks(piece, schema, census))
-        return found, census, tally_blocks(iter(found), schema, RowHashes(fine=True), ())
+            encoded = tuple(blocks(piece, schema, census))
+        return encoded, census, tally_blocks(iter(encoded), schema, RowHashes(fine=True), ())
     except Exception:  # noqa: BLE001 - see above
         return None
 
@@ -171,7 +171,7 @@ def count_all(parts: list[Census | None]) -> Census | None:
 
 def merge_all(parts: list[Tallied | None]) -> Tallied | None:
     """The tally of several pieces."""
-    whole = [each for each in parts if each is not None]
+    whole = [part for part in parts if part is not None]
     if len(whole) < len(parts):
         return None
     return merge(tally for tally, _ in whole), merge(hashes for _, hashes in whole)
@@ -249,9 +249,9 @@ class BatchesSource(PiecesSource):
 
     def asked(self, ask: Callable[..., Any], question: object, add: Callable[..., Any], what: str) -> Any:
         try:
-            found = [unpacked(code) for code in self.mapped(partial(asked_of_batches, ask, question))]
-            added = add(found) if found else None
-            failed = bool(found) and added is None
+            answers = [unpacked(code) for code in self.mapped(partial(asked_of_batches, ask, question))]
+            added = add(answers) if answers else None
+            failed = bool(answers) and added is None
         except Exception:  # noqa: BLE001 - raised where the rows come from: it may quote them
             failed = True
         if failed:

@@ -89,8 +89,8 @@ class Pool:
     def sides(self) -> Integers:
         """How many groups each grid has of each column; 1 where it is not about it."""
         sides = np.ones(self.taken.shape, dtype=np.int64)
-        for place, level in enumerate(self.levels):
-            sides[:, place] = np.append(level.max(axis=1, initial=0) + 1, 1)[self.taken[:, place]]
+        for column, level in enumerate(self.levels):
+            sides[:, column] = np.append(level.max(axis=1, initial=0) + 1, 1)[self.taken[:, column]]
         return sides
 
     @property
@@ -168,7 +168,7 @@ class GridCounts(DenseKernel):
         before = [-1] * width
         for grid in np.lexsort((np.zeros(len(taken)), *taken.T[::-1])).tolist():
             now = taken[grid].tolist()
-            first = next((place for place in range(width) if now[place] != before[place]), width)
+            first = next((column for column in range(width) if now[column] != before[column]), width)
             for place in range(first, width):
                 cut = now[place] >= 0
                 held[place + 1] = (
@@ -176,7 +176,7 @@ class GridCounts(DenseKernel):
                 )
             before = now
             keys, times = held[width], block.multiplicity
-            about = [filled[place] for place in range(width) if now[place] >= 0 and place in filled]
+            about = [filled[column] for column in range(width) if now[column] >= 0 and column in filled]
             if about:
                 keep = np.logical_and.reduce(about)
                 keys, times = keys[keep], None if times is None else times[keep]
@@ -239,11 +239,11 @@ class Refinements(SparseKernel):
     def _parts(self, block: Block, schema: Schema) -> Iterator[SparseTally]:
         start, chosen = 0, len(self.base)
         block = block.having((self.by,), schema).first_for_blank((*self.base, *self.candidates), schema)
-        for place, (candidate, size) in enumerate(zip(self.candidates, self.sizes(schema), strict=True)):
-            groups = (*self.groups[:chosen], self.groups[chosen + place], ()) if self.groups else ()
+        for index, (candidate, size) in enumerate(zip(self.candidates, self.sizes(schema), strict=True)):
+            groups = (*self.groups[:chosen], self.groups[chosen + index], ()) if self.groups else ()
             keys = group_keys(block, (*self.base, candidate, self.by), groups, schema)
-            found = occupied(keys, block.multiplicity, size)
-            yield SparseTally(found.keys + start, found.counts)
+            counted = occupied(keys, block.multiplicity, size)
+            yield SparseTally(counted.keys + start, counted.counts)
             start += size
 
 

@@ -65,7 +65,7 @@ def source_of(place: Place) -> Path | pa.BufferReader:
     return place if isinstance(place, Path) else pa.BufferReader(place.data)
 
 
-def csv_array_header(place: Place) -> tuple[str, ...]:
+def csv_header(place: Place) -> tuple[str, ...]:
     """The column names in a CSV file's first line."""
     path = path_of(place)
     with _opened(place) as (_, stream):
@@ -90,15 +90,15 @@ def csv_batches(
 
     A census is told how many lines there are, those that are not whole included; *said*, how much of the file is read.
     """
-    header, delimiter = csv_array_header(place), _delimiter(path_of(place))
+    header, delimiter = csv_header(place), _delimiter(path_of(place))
     places = [str(header.index(name)) for name in columns]
-    names = [str(place) for place in range(len(header))]  # unlike the header's, different from each other
+    names = [str(column) for column in range(len(header))]  # unlike the header's, different from each other
     convert = pa_csv.ConvertOptions(
         check_utf8=False,  # it is
         column_types={
-            name: pa.dictionary(pa.int32(), pa.string()) if header[place] in as_dictionaries else pa.string()
-            for place, name in enumerate(names)
-            if header[place] in columns
+            name: pa.dictionary(pa.int32(), pa.string()) if header[column] in as_dictionaries else pa.string()
+            for column, name in enumerate(names)
+            if header[column] in columns
         },
         include_columns=places,
         strings_can_be_null=True,
@@ -204,10 +204,10 @@ def _readable(text: bytes) -> bytes:
 def _matching(text: bytes, whole: re.Pattern[bytes]) -> bytes:
     start, kept = 0, []
     while start < len(text):
-        found = whole.match(text, start)
-        if found and found[0]:
-            kept.append(found[0])
-            start = found.end()
+        lines = whole.match(text, start)
+        if lines and lines[0]:
+            kept.append(lines[0])
+            start = lines.end()
         else:
             start = text.find(b"\n", start) + 1 or len(text)
     return b"".join(kept)
@@ -325,7 +325,7 @@ def header(place: Place) -> tuple[str, ...]:
     kind = "Parquet" if is_parquet(path) else "CSV"
     with guarded(f"the file {path} cannot be read as {kind}", fix="see that it is whole, and is what its name ends in"):
         try:
-            return tuple(_described(place).names) if kind == "Parquet" else csv_array_header(place)
+            return tuple(_described(place).names) if kind == "Parquet" else csv_header(place)
         except FileNotFoundError:
             raise TableError(f"there is no file {path}", fix="check the path") from None
         except PermissionError:
@@ -398,11 +398,11 @@ def _parquet_batches(
         for batch in file.iter_batches(BATCH_ROWS, row_groups=chosen, columns=list(columns), use_threads=False):
             done += batch.num_rows
             said.at(done, total)
-            found = [
+            cells = [
                 _written_out(batch[name]) if name in texts and name not in as_dictionaries else batch[name]
                 for name in columns
             ]
-            yield pa.record_batch(found, names=list(columns))
+            yield pa.record_batch(cells, names=list(columns))
 
 
 def _described(place: Place) -> pa.Schema:

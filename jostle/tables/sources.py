@@ -100,12 +100,12 @@ class ReadSource(TableSource):
 
     def tally(self, kernel: Kernel, where: Where) -> Partial:
         hasher = hashlib.blake2b(digest_size=DIGEST_BYTES)
-        found = tally_blocks(self._hashed(hasher), self.schema, kernel, where)
+        tally = tally_blocks(self._hashed(hasher), self.schema, kernel, where)
         if not self.seen:
             self.seen.append(hasher.digest())
         if hasher.digest() != self.seen[0]:
             raise self.reader.changed()
-        return found
+        return tally
 
     def _hashed(self, hasher: hashlib.blake2b) -> Iterator[Block]:
         """Yield the blocks; their rows are hashed in order, as two people who change places are others."""
@@ -124,10 +124,10 @@ class ReadSource(TableSource):
 
     def census(self) -> Census:
         """A census of the rows, by one pass over them."""
-        found = Census()
-        for _ in self.blocks(census=found):
+        census = Census()
+        for _ in self.blocks(census=census):
             pass
-        return found
+        return census
 
     def kept(self, census: Census | None = None) -> MemorySource | KeptSource:
         """The same rows, read once and kept as codes."""
@@ -171,7 +171,7 @@ class KeptSource(TableSource):
 
     def tally(self, kernel: Kernel, where: Where) -> Partial:
         held = (MemorySource.of_block(self.schema, block, b"") for block in self.blocks())
-        return tally_blocks(chain.from_iterable(each.blocks(kernel) for each in held), self.schema, kernel, where)
+        return tally_blocks(chain.from_iterable(source.blocks(kernel) for source in held), self.schema, kernel, where)
 
     def fold(self, fold: Folded) -> Folded:
         return fold_blocks(self.blocks(), fold)
