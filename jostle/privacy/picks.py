@@ -76,6 +76,10 @@ class PickByScore(Mechanism):
         kernel: Kernel = self.score.kernel(schema)
         return kernel
 
+    def _rate(self, schema: Schema, epsilon: Fraction) -> Fraction:
+        """The rate of a pick, of the score of a single candidate."""
+        return pick_rate(epsilon, self.score.sensitivity(schema), monotone=self.score.monotone(schema))
+
 
 @frozen
 class Pick(PickByScore):
@@ -88,9 +92,6 @@ class Pick(PickByScore):
         """Refuse an epsilon so small that the pick could not be drawn exactly."""
         if self._rate(schema, epsilon) * LARGEST_SCALE < 1:
             raise ProbeError(f"epsilon {show_amount(epsilon)} is too little for a pick", fix="epsilon=0.1")
-
-    def _rate(self, schema: Schema, epsilon: Fraction) -> Fraction:
-        return pick_rate(epsilon, self.score.sensitivity(schema), monotone=self.score.monotone(schema))
 
     def release(self, tally: Integers, schema: Schema, epsilon: Fraction, noise: Noise) -> int:
         return noise.permute_and_flip(self.score.scores(tally, schema), self._rate(schema, epsilon))
@@ -287,18 +288,14 @@ class PickSeveral(FeatureTest):
     def check(self, schema: Schema, epsilon: Fraction) -> None:
         """Refuse more picks than features, and an epsilon too small to be drawn exactly."""
         _check_places(self.times, schema)
-        if self._rate(schema, epsilon) * LARGEST_SCALE < 1:
+        if self._rate(schema, epsilon / self.times) * LARGEST_SCALE < 1:
             raise ProbeError(f"epsilon {show_amount(epsilon)} is too little for {self.times} picks", fix="epsilon=0.1")
-
-    def _rate(self, schema: Schema, epsilon: Fraction) -> Fraction:
-        of_a_pick = epsilon / self.times
-        return pick_rate(of_a_pick, self.score.sensitivity(schema), monotone=self.score.monotone(schema))
 
     def event(self, epsilon: Fraction) -> Event:
         return Repeated(PermuteAndFlip(epsilon / self.times), self.times)
 
     def release(self, tally: Integers, schema: Schema, epsilon: Fraction, noise: Noise) -> Integers:
-        scores, rate = self.score.scores(tally, schema), self._rate(schema, epsilon)
+        scores, rate = self.score.scores(tally, schema), self._rate(schema, epsilon / self.times)
         left = np.arange(len(scores))
         picked = np.empty(self.times, dtype=np.int64)
         for turn in range(self.times):
