@@ -10,8 +10,8 @@ import hashlib
 import pickle
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
-from typing import Any, ClassVar
+from functools import partial, wraps
+from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -87,65 +87,72 @@ Tallied = tuple[Partial, Partial]
 """A tally, and by what all rows that were looked at for it are known again."""
 
 
-def encode_piece(piece: Any, facts: tuple[Any, Schema]) -> Encoded | None:
+Piece = TypeVar("Piece")
+Facts = ParamSpec("Facts")
+Result = TypeVar("Result")
+
+
+def quietly(
+    work: Callable[Concatenate[Piece, Facts], Result],
+) -> Callable[Concatenate[Piece | None, Facts], Result | None]:
+    """Work on a piece that gives None where something goes wrong, or went wrong with the piece before.
+
+    An exception stays here: engines send it, and the rows in its frames, to logs and screens.
+    """
+
+    @wraps(work)
+    def worked(piece: Piece | None, *args: Facts.args, **kwargs: Facts.kwargs) -> Result | None:
+        try:
+            return None if piece is None else work(piece, *args, **kwargs)
+        except Exception:  # noqa: BLE001 - see above
+            return None
+
+    return worked
+
+
+@quietly
+def encode_piece(piece: Any, facts: tuple[Any, Schema]) -> Encoded:
     """A piece as codes."""
-    # Whatever goes wrong stays here: engines send an exception, and the rows in its frames, to logs and screens.
-    try:
-        blocks, schema = facts
-        census = Census()
-        with unshown():  # on a worker, whose errors go to its own log
-            encoded = tuple(blocks(piece, schema, census))
-        return encoded, census, tally_blocks(iter(encoded), schema, RowHashes(fine=True), ())
-    except Exception:  # noqa: BLE001 - see above
-        return None
+    blocks, schema = facts
+    census = Census()
+    with unshown():  # on a worker, whose errors go to its own log
+        encoded = tuple(blocks(piece, schema, census))
+    return encoded, census, tally_blocks(iter(encoded), schema, RowHashes(fine=True), ())
 
 
-def put_by_person(encoded: Encoded | None, count: int) -> list[list[Block]] | None:
+@quietly
+def put_by_person(encoded: Encoded, count: int) -> list[list[Block]]:
     """A piece's rows in so many parts, those of a person in one."""
-    if encoded is None:
-        return None
-    try:
-        blocks = [by_person(block, count) for block in encoded[0]]
-        return [[parts[part] for parts in blocks] for part in range(count)]
-    except Exception:  # noqa: BLE001 - as in encode_piece
-        return None
+    blocks = [by_person(block, count) for block in encoded[0]]
+    return [[parts[part] for parts in blocks] for part in range(count)]
 
 
-def taken(parts: list[list[Block]] | None, part: int) -> list[Block] | None:
+@quietly
+def taken(parts: list[list[Block]], part: int) -> list[Block]:
     """One of a piece's parts."""
-    return None if parts is None else parts[part]
+    return parts[part]
 
 
+@quietly
 def hold(pieces: list[list[Block] | None], schema: Schema, key: bytes) -> Encoded | None:
     """The rows that are held of all persons in one part."""
-    try:
-        blocks = [block for piece in pieces if piece is not None for block in piece]
-        if any(piece is None for piece in pieces):
-            return None
-        held = bounded(joined_blocks(blocks, schema), schema, key)
-        return (held,), Census(), tally_blocks(iter((held,)), schema, RowHashes(fine=True), ())
-    except Exception:  # noqa: BLE001 - as in encode_piece
+    if any(piece is None for piece in pieces):
         return None
+    blocks = [block for piece in pieces if piece is not None for block in piece]
+    held = bounded(joined_blocks(blocks, schema), schema, key)
+    return (held,), Census(), tally_blocks(iter((held,)), schema, RowHashes(fine=True), ())
 
 
-def tally_piece(encoded: Encoded | None, question: tuple[Schema, Kernel, Where]) -> Tallied | None:
+@quietly
+def tally_piece(encoded: Encoded, question: tuple[Schema, Kernel, Where]) -> Tallied:
     """A piece's tally."""
-    if encoded is None:
-        return None
-    try:
-        return tally_blocks(iter(encoded[0]), *question), encoded[2]
-    except Exception:  # noqa: BLE001 - as in encode_piece
-        return None
+    return tally_blocks(iter(encoded[0]), *question), encoded[2]
 
 
-def fold_piece(encoded: Encoded | None, question: Fold) -> Fold | None:
+@quietly
+def fold_piece(encoded: Encoded, question: Fold) -> Fold:
     """What a fold holds of a piece."""
-    if encoded is None:
-        return None
-    try:
-        return fold_blocks(encoded[0], question)
-    except Exception:  # noqa: BLE001 - as in encode_piece
-        return None
+    return fold_blocks(encoded[0], question)
 
 
 def merge_folds(parts: list[Fold | None]) -> Fold | None:
@@ -154,9 +161,10 @@ def merge_folds(parts: list[Fold | None]) -> Fold | None:
     return None if len(whole) < len(parts) else added_up(whole, type(whole[0]).merged)
 
 
-def count_piece(encoded: Encoded | None, question: object) -> Census | None:  # noqa: ARG001 - asked as tallies are
+@quietly
+def count_piece(encoded: Encoded, question: object) -> Census:  # noqa: ARG001 - asked as tallies are
     """The census of a piece."""
-    return None if encoded is None else encoded[1]
+    return encoded[1]
 
 
 def count_all(parts: list[Census | None]) -> Census | None:
