@@ -29,9 +29,8 @@ from jostle.tables.fields import (
     wholes,
     word,
 )
-from jostle.tables.joints import joints
 from jostle.tables.kernels import DenseKernel, Groups, SparseTally
-from jostle.tables.pools import GridCounts, Layer, Pool, Refinements, Stack
+from jostle.tables.pools import GridCounts, Layer, Pool, Refinements, Stack, joints
 from jostle.tables.schema import Schema
 
 FITTING = 2**31 - 1

@@ -94,7 +94,7 @@ class ReadSource(TableSource):
         """Yield the rows as codes."""
         schema = self.schema
         names = schema.sources if census is None else counted_columns(schema, self.reader.columns)
-        few = {name for name in names if name == schema.person or _is_categorical(name, schema)}
+        few = {name for name in names if name == schema.person or isinstance(schema.by_name.get(name), Categorical)}
         for columns, length in self.reader.batches(names, few, census):
             yield encode_block(columns, schema, length, census)
 
@@ -132,10 +132,6 @@ class ReadSource(TableSource):
     def kept(self, census: Census | None = None) -> MemorySource | KeptSource:
         """The same rows, read once and kept as codes."""
         return keep(self.blocks(census), self.schema, self)
-
-
-def _is_categorical(name: str, schema: Schema) -> bool:
-    return name in schema and isinstance(schema[name], Categorical)
 
 
 class Folder:
