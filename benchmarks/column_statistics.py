@@ -32,9 +32,8 @@ from numpy.typing import NDArray
 
 from jostle import Numeric, Schema, Table
 from jostle.options.statistics.choosing import RULES
+from jostle.options.statistics.moments import BoundedMean, BoundedSum, MomentVariance
 from jostle.options.statistics.quantiles import CountedQuantiles, PickedQuantiles
-from jostle.options.statistics.totals import BoundedMean, BoundedSum
-from jostle.options.statistics.variances import MomentVariance
 from jostle.privacy.mechanisms import AddNoise
 from jostle.privacy.noise import Noise, SeededBits
 from jostle.privacy.scores import pick_rate

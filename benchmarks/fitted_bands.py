@@ -10,7 +10,7 @@ import numpy as np
 from attrs import asdict, frozen
 from numpy.typing import NDArray
 
-from jostle.advice.bands import (
+from jostle.advice.expected import (
     BENDS,
     INSIDE,
     VERSION,

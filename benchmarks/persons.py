@@ -39,7 +39,7 @@ from trees import PEER, PEER_SCRIPT, _column
 
 import jostle
 from jostle import Categorical, Numeric, Schema, Table
-from jostle.figures.accuracy import fitted
+from jostle.figures.thesis import fitted
 from jostle.options.rows_of_persons import LOOK
 from jostle.sites import force
 

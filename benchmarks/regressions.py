@@ -29,7 +29,7 @@ from jostle import Categorical, Numeric, Schema, Table
 from jostle.corpora.parts import TableSpec
 from jostle.figures.vinterbo import LinearFeatures
 from jostle.options import get
-from jostle.options.classification.descents import line_numbers
+from jostle.options.classification.linear_rules import line_numbers
 from jostle.privacy.descent import Descent
 from jostle.tables.slopes import UNIT
 from jostle.tasks import CLASSIFICATION

@@ -403,11 +403,11 @@ def main() -> int:
         failed |= any(each["peak"] > REQUIRED_LARGE for each in ways.values())
     if given.only == "options":
         lines_of = dict(re.findall(r"^\| (\w+) (\|.*)$", page.partition(OPTIONS_HEAD)[2], re.MULTILINE))
-        for name, found, gigabytes in streamed_by_options(given.rows, given.option):
-            peaks_of = [f"{each['peak']:.0f}" for each in found] + ["-"] * (len(gigabytes) - len(found))
+        for name, needs, gigabytes in streamed_by_options(given.rows, given.option):
+            peaks_of = [f"{each['peak']:.0f}" for each in needs] + ["-"] * (len(gigabytes) - len(needs))
             holds = get(name).holds
-            lines_of[name] = f"| {' | '.join(peaks_of)} | {found[-1]['busy']:.0f} | {holds} |"
-            failed |= not holds and max(each["peak"] for each in found) > REQUIRED_LARGE
+            lines_of[name] = f"| {' | '.join(peaks_of)} | {needs[-1]['busy']:.0f} | {holds} |"
+            failed |= not holds and max(each["peak"] for each in needs) > REQUIRED_LARGE
             page = replaced(page, OPTIONS_HEAD, options_lines(given.rows, gigabytes, lines_of))
             PAGE.write_text(page)  # it takes long, and may be stopped
     PAGE.write_text(page)

@@ -22,7 +22,7 @@ from peers import run
 from sides import by_role
 
 from jostle import Categorical, Numeric, Schema, Table
-from jostle.figures.accuracy import EPSILONS, TRAIN_SHARE, fitted, split_places
+from jostle.figures.thesis import EPSILONS, TRAIN_SHARE, fitted, split_places
 
 NAMES = (
     "nursery",

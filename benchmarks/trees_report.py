@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from jostle.figures.accuracy import draw_accuracy
+from jostle.figures.thesis import draw_accuracy
 
 Results = dict[str, Any]
 Cells = dict[tuple[str, float | None], Any]

@@ -225,6 +225,10 @@ class ChoiceError(JostleError, ValueError):
     """A choice cannot be made or learned: too little to learn from, or a maker that does not fit its Options."""
 
 
+class DamageError(ValueError):
+    """Something in a file is not what has to stand there: said in words that quote little of it."""
+
+
 @frozen(order=True)
 class Span:
     """A stretch of a program's text; lines and columns count from 1, the end column is the first one not in it."""

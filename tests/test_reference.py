@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import pkgutil
 import re
-from importlib import import_module
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,9 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from typer.main import get_group
 
 import jostle
-from jostle.cli.app import COMMANDS
+from jostle.cli.app import COMMANDS, Commands
 from jostle.cli.saying import INTERRUPTED, MISTAKE, REFUSED
 from jostle.corpora.databases import PublicTable
 from jostle.corpora.folders import GROUPS, GROUPS_FILE, TABLE_ENDINGS, public, stem_of
@@ -86,11 +84,11 @@ def test_the_reference_of_python_has_every_public_name() -> None:
 def commands() -> dict[str, Any]:
     """Return every command by its words: `trace show`."""
     found: dict[str, Any] = {}
+    group = Commands(name="jostle")
     for name in COMMANDS:
-        app = import_module(f"jostle.cli.{name.replace('-', '_')}").app
-        whole = get_group(app)
-        several = isinstance(app.info.help, str)
-        found |= {f"{name} {each}" if several else name: command for each, command in whole.commands.items()}
+        command = group.get_command(None, name)
+        below = getattr(command, "commands", None)
+        found |= {name: command} if below is None else {f"{name} {each}": below[each] for each in below}
     return found
 
 

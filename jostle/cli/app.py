@@ -10,46 +10,47 @@ import sys
 import warnings
 from collections.abc import Sequence
 from copy import copy
-from importlib import import_module
-from inspect import getdoc
 from io import TextIOWrapper
 from itertools import pairwise
+from pkgutil import resolve_name
 from typing import Annotated, Any, TextIO
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
-from jostle.cli.saying import MISTAKE, REFUSED, echo, fail, filled, interrupted, report
+from jostle.cli.saying import MISTAKE, REFUSED, Evaluating, SeveralEpsilons, echo, fail, filled, interrupted, report
 from jostle.errors import AmountError, BudgetError, JostleError, ProgramError
 from jostle.visible import visible
 
 OBJECTS = 50_000
 """New ones after which Python looks for garbage."""
-COMMANDS = (
-    "train",
-    "evaluate",
-    "advise",
-    "example",
-    "run",
-    "check",
-    "fmt",
-    "explain",
-    "audit",
-    "options",
-    "reproduce",
-    "schema",
-    "ledger",
-    "trace",
-    "vault",
-    "serve",
-    "connect",
-    "key",
-    "share",
-    "approve",
-    "audit-log",
-)
-"""All commands, in the order of the help: each is the `app` of the module of its name, loaded when it is called."""
+COMMANDS = {
+    "train": "learning:train",
+    "evaluate": "learning:evaluate",
+    "advise": "learning:advise",
+    "example": "tables:example",
+    "run": "run:run",
+    "check": "check:check",
+    "fmt": "check:fmt",
+    "explain": "check:explain",
+    "audit": "algorithms:audit",
+    "options": "algorithms:options",
+    "reproduce": "algorithms:reproduce",
+    "schema": "tables:schemas",
+    "ledger": "vault:ledgers",
+    "trace": "run:traces",
+    "vault": "vault:vaults",
+    "serve": "owner:serve",
+    "connect": "owner:connect",
+    "key": "owner:keys",
+    "share": "owner:shares",
+    "approve": "owner:approve",
+    "audit-log": "owner:audit_logs",
+}
+"""All commands, in the order of the help: where each is, a function or a group of them, loaded when it is called."""
+KINDS = {"train": SeveralEpsilons, "advise": SeveralEpsilons, "evaluate": Evaluating}
+"""Commands whose words are read in a way of their own."""
 
 
 class Commands(TyperGroup):
@@ -62,16 +63,13 @@ class Commands(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - the group's own signature
         """A command by its name, or None."""
         if cmd_name in self.commands and self.commands[cmd_name] is None:
-            loaded = _app_of(cmd_name)
-            made = get_group(loaded) if _is_group(loaded) else get_command(loaded)
-            made.name = cmd_name
-            self.commands[cmd_name] = made
+            self.commands[cmd_name] = _command(cmd_name)
         return self.commands.get(cmd_name)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help, for which nobody has to know what each command is called with."""
         listing = copy(self)
-        listing.commands = {name: TyperCommand(name=name, help=_about(_app_of(name))) for name in COMMANDS}
+        listing.commands = {name: TyperCommand(name=name, help=_command(name).help) for name in COMMANDS}
         super(Commands, listing).format_help(ctx, formatter)
 
     def invoke(self, ctx: Any) -> Any:
@@ -82,17 +80,16 @@ class Commands(TyperGroup):
             interrupted()
 
 
-def _app_of(name: str) -> typer.Typer:
-    loaded: typer.Typer = import_module(f"jostle.cli.{name.replace('-', '_')}").app
-    return loaded
-
-
-def _is_group(loaded: typer.Typer) -> bool:
-    return isinstance(loaded.info.help, str)
-
-
-def _about(loaded: typer.Typer) -> str | None:
-    return loaded.info.help if _is_group(loaded) else getdoc(loaded.registered_commands[0].callback)
+def _command(name: str) -> Any:
+    loaded = resolve_name(f"jostle.cli.{COMMANDS[name]}")
+    if isinstance(loaded, typer.Typer):
+        made: Any = get_group(loaded)
+    else:
+        alone = typer.Typer(add_completion=False)
+        alone.command(cls=KINDS.get(name))(loaded)
+        made = get_command(alone)
+    made.name = name
+    return made
 
 
 app = typer.Typer(

@@ -1,4 +1,4 @@
-"""`jostle check`: all mistakes in programs that can be found without data."""
+"""What is said of programs without data: `jostle check` mistakes, `explain` their kinds, `fmt` the canonical form."""
 
 from __future__ import annotations
 
@@ -9,22 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from jostle.cli.saying import MISTAKE, Json, With, echo, echo_lines, load_with, say_json, show_mistakes
+from jostle.cli.saying import MISTAKE, Json, With, echo, echo_lines, load_with, report, say, say_json, show_mistakes
 from jostle.errors import JostleError
 
 if TYPE_CHECKING:
     from jostle.lang.check import Checked
     from jostle.tables.schema import Schema
 
-
-app = typer.Typer(add_completion=False)
-
 PROGRAMS = "*.jst"
 TYPED = Path("-")
 """Stands for what is typed in, or comes through a pipe."""
 
 
-@app.command()
 def check(
     programs: Annotated[
         list[Path],
@@ -101,3 +97,39 @@ def _say(checked: Checked, schema: Schema | None) -> None:
     echo(f"{source.name}: no mistakes found")
     for price in checked.pricing.prices(schema).values():
         echo(f"  {price.text}")
+
+
+def explain(
+    code: Annotated[str, typer.Argument(help="A code from a message, J201.")],
+    json_: Json = False,
+) -> None:
+    """Explain a kind of mistake: the rule, a wrong program and a right one."""
+    from jostle.lang.codes import explain as explain_code
+
+    found = explain_code(code)
+    if json_:
+        say_json(found.as_data())
+    else:
+        echo_lines(found.as_text())
+
+
+def fmt(
+    program: Annotated[Path, typer.Argument(help="A .jst file.")],
+    check: Annotated[bool, typer.Option("--check", help="Only say whether it would change.")] = False,
+    json_: Json = False,
+) -> None:
+    """Write a program in its canonical form, comments kept."""
+    from jostle.lang.parser import parse_text, read_source
+    from jostle.lang.printer import show
+
+    source = read_source(program)
+    parsed = parse_text(source)
+    report(source, parsed.diagnostics, as_json=json_ and bool(parsed.diagnostics))
+    text = show(parsed.module)
+    changed = text.encode() != program.read_bytes()
+    if changed and not check:
+        program.write_bytes(text.encode())
+    words = ("would change" if check else "rewritten") if changed else "unchanged"
+    say(f"{program}: {words}", {"program": str(program), "changed": changed, "diagnostics": []}, json_)
+    if changed and check:
+        raise SystemExit(MISTAKE)

@@ -1,7 +1,8 @@
-"""`jostle run`: run a program."""
+"""`jostle run`, a program; `jostle trace`, what a run did."""
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from jostle.cli.saying import Json, With, check_kept, echo, echo_lines, failure, load_with, say_json, show
+from jostle.cli.saying import Json, With, check_kept, echo, echo_lines, failure, load_with, print_page, say_json, show
 from jostle.errors import ChoiceError, JostleError
 from jostle.files.kinds import writing
 from jostle.interrupts import interrupts_ignored
@@ -18,9 +19,6 @@ from jostle.interrupts import interrupts_ignored
 if TYPE_CHECKING:
     from jostle.lang.running import Outcome
     from jostle.tables.queries import OwnQuery
-
-
-app = typer.Typer(add_completion=False)
 
 NO_POLICY = "none"
 PAGE_ENDINGS = {".html", ".htm"}
@@ -39,7 +37,6 @@ SecondPromise = Annotated[
 ]
 
 
-@app.command()
 def run(  # noqa: PLR0917 - a command's options
     program: Annotated[Path, typer.Argument(help="A .jst file.")],
     entry: Annotated[
@@ -330,3 +327,59 @@ def _show_trace(records: Any) -> None:
     show(render_trace(records[:MOST_SHOWN]))
     if len(records) > MOST_SHOWN:
         echo(f"... and {len(records) - MOST_SHOWN:,} more records; --trace FILE keeps all of them")
+
+
+traces = typer.Typer(help="What a run did.", no_args_is_help=True, add_completion=False)
+
+
+@traces.command("show")
+def show_trace(
+    file: Annotated[Path, typer.Argument(help="A trace file, JSON lines.")],
+    html: Annotated[bool, typer.Option("--html", help="Print a web page, which needs nothing beside itself.")] = False,
+    json_: Json = False,
+) -> None:
+    """Show a trace as a table for people, or as a web page."""
+    if html and json_:
+        raise ChoiceError("--html and --json contradict each other", fix="leave one of them out")
+    if html:
+        from jostle.trace.page import whole_page
+        from jostle.trace.records import read_trace
+
+        print_page(whole_page(read_trace(file), title=f"Trace {file.name}"))
+        return
+    if json_:
+        trace_as_json(file)
+        return
+    from jostle.trace.records import read_trace
+    from jostle.trace.render import render_trace
+
+    show(render_trace(read_trace(file)))
+
+
+@traces.command("json")
+def trace_as_json(
+    file: Annotated[Path, typer.Argument(help="A trace file, JSON lines.")],
+    json_: Json = True,  # noqa: ARG001 - a flag that every command has
+) -> None:
+    """Print a trace as one JSON array."""
+    from jostle.trace.records import read_trace, to_json
+
+    say_json([json.loads(to_json(record)) for record in read_trace(file)])
+
+
+@traces.command("why")
+def explain_choices(
+    file: Annotated[Path, typer.Argument(help="A trace file, JSON lines.")],
+    json_: Json = False,
+) -> None:
+    """Say of each choice in a trace what was seen, what was expected of each alternative, and why one was taken."""
+    from jostle.trace.records import read_trace
+    from jostle.trace.render import explanations
+
+    found = explanations(read_trace(file))
+    if json_:
+        say_json([each.as_data() for each in found])
+    elif not found:
+        echo("nothing was chosen in this run")
+    else:
+        echo_lines("\n\n".join(each.as_text() for each in found))

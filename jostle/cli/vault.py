@@ -1,4 +1,4 @@
-"""`jostle vault`: a promise made, looked at, raised, and copied."""
+"""`jostle vault`, a promise made, looked at, raised, and copied; `jostle ledger`, what was spent of it."""
 
 from __future__ import annotations
 
@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from jostle.cli.ledger import account_data, say_account
 from jostle.cli.saying import Json, headline, say, say_json, table
 from jostle.errors import SchemaError
 from jostle.visible import visible
 
 if TYPE_CHECKING:
     from jostle.privacy.account import TableFacts
-    from jostle.privacy.vault import FileVault
-
+    from jostle.privacy.vault import AccountStatement, FileVault, Promise
 
 LOG = logging.getLogger(__name__)
-app = typer.Typer(help="What is promised.", no_args_is_help=True, add_completion=False)
+vaults = typer.Typer(help="What is promised.", no_args_is_help=True, add_completion=False)
 
 File = Annotated[Path, typer.Argument(metavar="VAULT", help="The vault file.")]
 People = Annotated[
@@ -27,7 +25,7 @@ People = Annotated[
 ]
 
 
-@app.command()
+@vaults.command()
 def create(  # noqa: PLR0917 - a command's options
     vault: File,
     epsilon: Annotated[str, typer.Option(help="The promise: 1, 0.1, 1/3.")],
@@ -53,18 +51,18 @@ def create(  # noqa: PLR0917 - a command's options
     LOG.info("%s", visible(f"made {vault}: epsilon {show_amount(promise)}"))
     whom = account.about if account.people is None else f"for {account.people} {account.about}"
     said = f"made {vault}: epsilon {show_amount(promise)} is promised {whom}, under {account.neighbours}"
-    say(said, _as_data(keeper), json_)
+    say(said, _vault_data(keeper), json_)
 
 
-@app.command()
-def show(vault: File, json_: Json = False) -> None:
+@vaults.command("show")
+def show_vault(vault: File, json_: Json = False) -> None:
     """Show what each account of a vault promises, about whom and which tables, how that came about, what is left."""
     from jostle.privacy.amounts import show_amount
     from jostle.privacy.vault import FileVault
 
     keeper = FileVault(vault)
     if json_:
-        say_json(_as_data(keeper))
+        say_json(_vault_data(keeper))
         return
     for statement in keeper.statements():
         say_account(vault, statement)
@@ -78,7 +76,7 @@ def show(vault: File, json_: Json = False) -> None:
         )
 
 
-@app.command("raise")
+@vaults.command("raise")
 def raise_promise(
     vault: File,
     epsilon: Annotated[str, typer.Option(help="The larger promise, what is spent included.")],
@@ -94,10 +92,10 @@ def raise_promise(
     account = keeper.raise_promise(recordable(epsilon_amount(epsilon), "epsilon"), reason, people)
     promise, left = show_amount(account.promise), show_amount(account.left)
     LOG.info("%s", visible(f"raised {vault} to epsilon {promise}: {reason}"))
-    say(f"{vault}: epsilon {promise} is promised {account.about} now, {left} of it left", _as_data(keeper), json_)
+    say(f"{vault}: epsilon {promise} is promised {account.about} now, {left} of it left", _vault_data(keeper), json_)
 
 
-@app.command()
+@vaults.command()
 def backup(
     vault: File,
     copy: Annotated[Path, typer.Argument(metavar="COPY", help="A new file.")],
@@ -108,7 +106,7 @@ def backup(
 
     keeper = FileVault(FileVault(vault).backup(copy))
     LOG.info("%s", visible(f"copied {vault} to {copy}"))
-    say(f"copied {vault} to {copy}; put it back where the vault was, never beside it", _as_data(keeper), json_)
+    say(f"copied {vault} to {copy}; put it back where the vault was, never beside it", _vault_data(keeper), json_)
 
 
 def _facts(schema: Path | None, neighbours: str | None, people: str | None) -> TableFacts:
@@ -133,5 +131,102 @@ def _facts(schema: Path | None, neighbours: str | None, people: str | None) -> T
     return declared
 
 
-def _as_data(keeper: FileVault) -> dict[str, Any]:
+def _vault_data(keeper: FileVault) -> dict[str, Any]:
     return {"vault": str(keeper.path), "accounts": [account_data(statement) for statement in keeper.statements()]}
+
+
+ledgers = typer.Typer(help="What was spent.", no_args_is_help=True, add_completion=False)
+
+
+@ledgers.command("show")
+def show_ledger(
+    vault: Annotated[list[Path], typer.Option(help="The vault file; may be given several times.")],
+    json_: Json = False,
+) -> None:
+    """Show what each account of a vault was promised, and what was asked of which table, and when."""
+    from jostle.privacy.amounts import show_amount
+    from jostle.privacy.vault import FileVault
+
+    held = [(path, FileVault(path).statements()) for path in vault]
+    if json_:
+        told = [
+            {"vault": str(path), "accounts": [_ledger_data(each) for each in statements]} for path, statements in held
+        ]
+        say_json(told[0] if len(told) == 1 else {"vaults": told})
+        return
+    for path, statements in held:
+        for statement in statements:
+            say_account(path, statement)
+            for promise in statement.promises[1:]:
+                headline(f"{promise.moment}: the promise is epsilon {show_amount(promise.epsilon)}: {promise.reason}")
+            names = {opened.number: opened.name for opened in statement.tables}
+            table(
+                ("moment", "process", "table", "site", "epsilon"),
+                [
+                    (line.moment, str(line.process), names[line.table], line.site, show_amount(line.epsilon))
+                    for line in statement.reservations
+                ],
+            )
+
+
+def say_account(path: Path, statement: AccountStatement) -> None:
+    """Say what is promised in one account, about whom, and what is spent and left."""
+    from jostle.privacy.amounts import show_amount
+
+    account = statement.account
+    promise, spent, left = map(show_amount, (account.promise, account.spent, account.left))
+    whose = str(path) if account.people is None else f"{path}, {account.people}"
+    under = f"a promise {account.about}, under {account.neighbours}"
+    headline(f"{whose}: epsilon {spent} of {promise} spent, {left} left; {under}")
+    if account.about_rows and account.rows_each is not None:
+        headline(f"epsilon {show_amount(account.about_rows)} of it was spent about rows, and covers no persons")
+
+
+def account_data(statement: AccountStatement) -> dict[str, Any]:
+    """The same as plain data, with the promises and the tables."""
+    account = statement.account
+    return {
+        "people": account.people,
+        "about": account.about,
+        "neighbours": account.neighbours,
+        "promise": str(account.promise),
+        "spent": str(account.spent),
+        "spent_about_rows": str(account.about_rows),
+        "left": str(account.left),
+        "promises": [_promise_data(promise) for promise in statement.promises],
+        "tables": [
+            {
+                "table": each.name,
+                "columns": list(each.facts.columns),
+                "person": each.facts.person,
+                "rows_per_person": each.facts.rows_per_person,
+                "spent": str(each.spent),
+            }
+            for each in statement.tables
+        ],
+    }
+
+
+def _promise_data(promise: Promise) -> dict[str, Any]:
+    return {
+        "moment": promise.moment,
+        "process": promise.process,
+        "promise": str(promise.epsilon),
+        "reason": promise.reason,
+    }
+
+
+def _ledger_data(statement: AccountStatement) -> dict[str, Any]:
+    names = {each.number: each.name for each in statement.tables}
+    return account_data(statement) | {
+        "reservations": [
+            {
+                "moment": line.moment,
+                "process": line.process,
+                "table": names[line.table],
+                "site": line.site,
+                "epsilon": str(line.epsilon),
+            }
+            for line in statement.reservations
+        ]
+    }

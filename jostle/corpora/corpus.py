@@ -13,8 +13,8 @@ from attrs import evolve, field, frozen
 from jostle.corpora.cells import RowMarks, related
 from jostle.corpora.databases import PublicDatabase, PublicGrid, PublicTable, changed
 from jostle.errors import CorpusError, JostleError, PrivateDataError
+from jostle.files.kinds import json_parsed
 from jostle.files.structure import structured
-from jostle.files.texts import json_parsed
 
 Role = Literal["tune", "learn", "judge"]
 KEPT = Path(__file__).with_name("roles.json")

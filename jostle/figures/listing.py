@@ -9,7 +9,7 @@ from pathlib import Path
 from attrs import frozen
 
 from jostle.errors import ChoiceError, shown
-from jostle.figures import accuracy, maps, stoddard, vinterbo
+from jostle.figures import stoddard, thesis, vinterbo
 
 Draw = Callable[[Path | None, Path, int | None], tuple[str, ...]]
 
@@ -54,14 +54,14 @@ FIGURES = (
         THESIS,
         "a map as it is, and as each grid Option estimates it",
         "a map that is made up, or --data a file of points with lat and lon",
-        maps.map_figure,
+        thesis.map_figure,
     ),
     PaperFigure(
         "figure-4.2",
         THESIS,
         "accuracy over epsilon of five private trees on three tables",
         "nursery and cmc of the extra corpora; hiv1625 from a folder",
-        accuracy.thesis_figure,
+        thesis.accuracy_figure,
     ),
     PaperFigure(
         "vinterbo-1",

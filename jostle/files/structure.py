@@ -17,8 +17,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from jostle.errors import AmountError, JostleError
-from jostle.files.texts import DamageError
+from jostle.errors import AmountError, DamageError, JostleError
 from jostle.privacy.amounts import INSIDE_BITS, exact, recordable
 
 T = TypeVar("T")

@@ -88,7 +88,7 @@ class Option(ABC, Generic[Answer]):
         """What it keeps in memory that grows with the rows, also of a file that is streamed; most keep nothing such."""
         return ""
 
-    def refuses(self, schema: Schema) -> str | None:  # noqa: ARG002 - most run on anything
+    def refuses(self, schema: Schema) -> str | None:
         """The reason why this cannot run on tables of this schema, or None.
 
         Args:
@@ -96,7 +96,7 @@ class Option(ABC, Generic[Answer]):
         """
         return None
 
-    def hopeless(self, schema: Schema, epsilon: Fraction, rows: int | None) -> str | None:  # noqa: ARG002 - as above
+    def hopeless(self, schema: Schema, epsilon: Fraction, rows: int | None) -> str | None:
         """The reason why nothing can come of so little budget, or None: it is refused then, before anything is charged.
 
         It is so for any Option where noise on a single count is of a trillion rows, with the least share of it that the

@@ -124,7 +124,6 @@ class FunctionOption(Option[Answer]):
 
     @property
     def name(self) -> str:
-        """The function's name."""
         return self.called
 
     @property
@@ -142,8 +141,7 @@ class FunctionOption(Option[Answer]):
         """The policies that `jostle train` learned for the choices that it makes."""
         return learned_for(self.called, self.mark, self.program)
 
-    def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - all of it, whatever it asks
-        """An allotment."""
+    def cost(self, schema: Schema, epsilon: Fraction) -> Event:
         return Allotment(epsilon)
 
     @called_as("option(db, epsilon=0.1)", why=PRICE)

@@ -373,7 +373,7 @@ class Stopping(Protocol):
 class AtDepth:
     """Nothing on top: every leaf goes on."""
 
-    def goes_on(self, db: Probe, grove: Grove, frontier: Frontier) -> NDArray[np.bool_]:  # noqa: ARG002 - a protocol's
+    def goes_on(self, db: Probe, grove: Grove, frontier: Frontier) -> NDArray[np.bool_]:
         """All nodes: none is too small."""
         return np.ones(len(frontier), dtype=np.bool_)
 
@@ -412,7 +412,7 @@ class BySupport:
     least: float
     """The support that is still worth splitting."""
 
-    def goes_on(self, db: Probe, grove: Grove, frontier: Frontier) -> NDArray[np.bool_]:  # noqa: ARG002 - a protocol's
+    def goes_on(self, db: Probe, grove: Grove, frontier: Frontier) -> NDArray[np.bool_]:
         """Which leaves are expected to have more rows than that."""
         return np.asarray(self.rows * grove.part[frontier.nodes] > self.least)
 

@@ -6,8 +6,9 @@ import hashlib
 import inspect
 import runpy
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any, overload
 
@@ -182,9 +183,33 @@ def get(name: str, *, task: Task[Any] | None = None) -> Option:
     return found
 
 
+BUILT_IN: Mapping[str, tuple[str, ...]] = {
+    "classification": (
+        "greedy_trees",
+        "jostled_tree",
+        "linear_models",
+        "linear_rules",
+        "naive_bayes",
+        "pooled_tree",
+        "published_tree",
+        "random_trees",
+        "tuning",
+    ),
+    "evaluation": ("pri_roc",),
+    "publishing": ("one_grid", "privbayes", "projected_histogram"),
+    "ranges": ("asked_cells", "cells", "hierarchies", "mwem", "partitions", "refined_tree", "wavelets"),
+    "selection": ("selectors",),
+    "statistics": ("choosing", "moments", "quantiles"),
+}
+"""The modules of the Options that come with Jostle; importing one registers what is in it."""
+
+
+@cache
 def _load() -> None:
-    """Import the built-in Options, which register themselves."""
-    from jostle.options import catalogue  # noqa: F401, PLC0415 - registers on import; loads every algorithm
+    """Import the built-in Options."""
+    for task, modules in BUILT_IN.items():
+        for module in modules:
+            import_module(f"jostle.options.{task}.{module}")
 
 
 @cache

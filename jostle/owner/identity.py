@@ -23,7 +23,7 @@ from typing import Any
 from attrs import frozen
 
 from jostle.errors import AccessError, shown
-from jostle.files.texts import json_parsed
+from jostle.files.kinds import json_parsed
 from jostle.owner.log import KeyMade, Role, State
 from jostle.owner.settings import NAME, Oidc
 

@@ -14,8 +14,8 @@ from itertools import groupby
 import msgspec
 from attrs import frozen
 
-from jostle.errors import TableError
-from jostle.files.texts import DamageError, json_parsed
+from jostle.errors import DamageError, TableError
+from jostle.files.kinds import json_parsed
 from jostle.markup import document, pre, words
 from jostle.owner.identity import ROLES, Asker
 from jostle.owner.log import KeyMade, LogLine, Noted, Request, Settled, Share

@@ -15,7 +15,7 @@ except ImportError:
     raise OptionError("scikit-learn 1.6 or later is not installed", fix='pip install "scikit-learn>=1.6"') from None
 
 from jostle.sklearn.classifier import PrivateClassifier
-from jostle.sklearn.folds import PrivateFolds
+from jostle.sklearn.private_rows import PrivateFolds
 from jostle.sklearn.selector import PrivateFeatureSelector
 
 __all__ = ["PrivateClassifier", "PrivateFeatureSelector", "PrivateFolds"]

@@ -18,7 +18,7 @@ from jostle.choice.makers.shipped import SHIPPED
 from jostle.errors import FewRowsWarning, OptionError, TableError, UnpaidWarning, shown
 from jostle.options.base import Option
 from jostle.options.evaluation.pri_roc import PriROC, has_threshold
-from jostle.options.models.rules import hits_of
+from jostle.options.models.kinds import hits_of
 from jostle.options.registry import get
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
 from jostle.privacy.probe import Probe

@@ -1,35 +1,116 @@
-"""Estimators of private rows: how a schema is asked for, which budget pays, and labels in the type they came in."""
+"""Estimators of private rows, and folds of these: how a schema is asked for, which budget pays, what labels are."""
 
 from __future__ import annotations
 
 import os
 import secrets
+import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from attrs import define, frozen
+from attrs import define, field, frozen
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _num_samples, validate_data
 
-from jostle.errors import BudgetError, OptionError, PrivateDataError, SchemaError, UnpaidWarning
+from jostle.errors import (
+    BudgetError,
+    OptionError,
+    PrivateDataError,
+    SchemaError,
+    TableError,
+    UnpaidWarning,
+    described,
+    shown,
+)
 from jostle.given import given_flag
 from jostle.privacy.account import Account
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
+from jostle.privacy.noise import Noise
 from jostle.privacy.opening import account_of_parts, recognise, rehearse
 from jostle.privacy.probe import Probe
-from jostle.sklearn.folds import CUT
 from jostle.tables.attributes import feature_columns, feature_names
+from jostle.tables.frames import frame_columns
 from jostle.tables.origins import check_public
+from jostle.tables.persons import distinct, whose_rows
 from jostle.tables.schema import Schema
 from jostle.tables.table import Table
 from jostle.tables.values import TRUTHS
+
+CUT = threading.Event()
+"""Set once `PrivateFolds` has cut rows in this process."""
+Places = NDArray[np.int64]
+
+
+def _check_splits(_: object, attribute: object, value: object) -> None:  # noqa: ARG001 - as attrs calls it
+    if type(value) is not int or value < 2:
+        raise TableError(f"n_splits is {shown(value)}, not a whole number from 2 up", fix="PrivateFolds(5)")
+
+
+@frozen
+class PrivateFolds:
+    """Folds that each row is drawn into by itself, all equally likely, with bits from the operating system.
+
+    scikit-learn's own splitters go by a row's place, by how many rows there are, and by all labels: a row more moves
+    other rows to other folds, so neighbouring tables have folds that differ in several rows. Then the budget that a fit
+    is charged bounds what it says of the rows it was given, and not what a cross-validation says of the whole table.
+
+    *Why one row changes no other's fold.* The draws are independent of the rows and of one another. Give the rows that
+    two neighbouring tables share the same draws: then the tables differ, in each training set and each held-out set, in
+    at most the one row. So for these draws all fits and scores together are bounded by the sum of what they are
+    charged, and so they are on average over the draws. There is no seed: with one, a row's draw would hang on its place
+    among the others.
+
+    Raises:
+        TableError: there are fewer than two folds.
+
+    >>> sum(len(held_out) for _, held_out in PrivateFolds(3).split(range(10)))
+    10
+    """
+
+    n_splits: int = field(default=5, validator=_check_splits)
+    """How many folds; each is held out once. They differ in size, as draws do."""
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Places, Places]]:  # noqa: ARG002 - scikit-learn gives labels
+        """Yield the places of the rows to learn from and of those held out, for each fold.
+
+        *groups* say whose each row is, where persons are protected: all rows of a person go to one fold.
+
+        Raises:
+            TableError: there are no rows, or not one group for each.
+        """
+        try:
+            count = _num_samples(X)
+        except TypeError:
+            raise TableError(f"{described(X)} has no rows", fix="give a dataframe, or an array of rows") from None
+        CUT.set()
+        drawn = Noise().below(self.n_splits, count)
+        if groups is not None:
+            drawn = _by_group(drawn, groups)
+        for fold in range(self.n_splits):
+            yield np.flatnonzero(drawn != fold), np.flatnonzero(drawn == fold)
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:  # noqa: ARG002 - as above
+        """How many folds there are."""
+        return self.n_splits
+
+
+def _by_group(drawn: Places, groups: Any) -> Places:
+    """The draws, of which all rows of a group have one; a row of none has its own."""
+    cells, length = frame_columns({"groups": groups})
+    if length != len(drawn):
+        raise TableError(
+            f"there are {length:,} groups for {len(drawn):,} rows", fix="groups=X[person]: one for each row"
+        )
+    codes = distinct(whose_rows(cells["groups"])).codes
+    return np.where(codes < 0, drawn, drawn[codes])  # persons are no more than rows: each has the draw of its number
+
 
 READERS: tuple[Callable[[str], object], ...] = (int, float, lambda text: bool(TRUTHS[text.lower()]))
 """What classes may be, but for texts."""

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from jostle.errors import SchemaError, shown
 from jostle.files.content import FileContent
-from jostle.files.texts import toml_written as written
+from jostle.files.kinds import toml_written as written
 from jostle.given import given_as
 from jostle.tables import readers
 from jostle.tables.columns import (

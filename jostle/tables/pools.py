@@ -374,9 +374,10 @@ class KeptCounts:
         start = 0
         for key, size, is_new in zip(keys, pool.sizes, new, strict=True):
             if is_new:
-                found.append(counted[start : start + size])
+                counts = counted[start : start + size]
+                self._keep(key, counts)
+                found.append(counts)
                 start += size
-                self._keep(key, found[-1])
             else:
                 found.append(self._by_grid[key])
         return np.concatenate(found, dtype=np.int64)

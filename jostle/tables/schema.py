@@ -15,7 +15,7 @@ from attrs import Factory, asdict, evolve, field, frozen
 
 from jostle.errors import SchemaError, described, shown
 from jostle.files.kinds import FileKind, writing
-from jostle.files.texts import toml_written as written
+from jostle.files.kinds import toml_written as written
 from jostle.given import given_as, given_items, made_as
 from jostle.tables.columns import Categorical, Chances, Column, Dates, Identifier, Numeric, check_text
 from jostle.tables.features import PRESENCE, SparseFeatures

@@ -17,7 +17,7 @@ from run_here import ran
 
 import jostle
 from jostle import Categorical, Numeric, Schema, Table, advise, advise_rows_per_person
-from jostle.advice.bands import INSIDE, inputs_of, kept_expectations
+from jostle.advice.expected import INSIDE, inputs_of, kept_expectations
 from jostle.choice.makers.shipped import ADVISED
 from jostle.errors import ChoiceError, PrivateDataError
 from jostle.tables.origins import vault_beside

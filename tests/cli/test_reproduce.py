@@ -12,7 +12,7 @@ from attrs import evolve
 from run_here import Run
 
 from jostle.errors import ChoiceError, CorpusError
-from jostle.figures import accuracy, maps, stoddard, vinterbo
+from jostle.figures import stoddard, thesis, vinterbo
 from jostle.figures.listing import FIGURES, figure_named
 from jostle.figures.sources import Wanted, found_tables
 from jostle.figures.vinterbo import SWEPT
@@ -48,8 +48,8 @@ def test_alone_it_lists_the_figures(command: Run) -> None:
 def test_a_figure_is_drawn_of_what_is_at_hand_and_says_what_is_missing(
     folder: Path, command: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(accuracy, "EPSILONS", (0.5, 1))
-    monkeypatch.setattr(accuracy, "TABLES", (Wanted("hiv1625"), Wanted("nowhere")))
+    monkeypatch.setattr(thesis, "EPSILONS", (0.5, 1))
+    monkeypatch.setattr(thesis, "TABLES", (Wanted("hiv1625"), Wanted("nowhere")))
     out = tmp_path / "figure.png"
     done = command("reproduce", "figure-4.2", "--data", folder, "--out", out, "--trials", 2)
 
@@ -61,7 +61,7 @@ def test_a_figure_is_drawn_of_what_is_at_hand_and_says_what_is_missing(
 
 
 def test_the_map_is_drawn_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(maps, "SHOWN", ("Identity", "UniformGrid"))
+    monkeypatch.setattr(thesis, "SHOWN", ("Identity", "UniformGrid"))
     made = figure_named("figure-1.1").make(None, tmp_path / "map.png", None)
 
     assert made.path.stat().st_size > 10_000

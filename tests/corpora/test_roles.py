@@ -17,7 +17,7 @@ from fitted_bands import expectations
 from roles import LINE, MAP, database_of, listed
 
 import jostle
-from jostle.advice.bands import kept_expectations
+from jostle.advice.expected import kept_expectations
 from jostle.choice.learning.cases import cases_of
 from jostle.choice.learning.history import KnownDatabase, Runs
 from jostle.choice.makers.shipped import ADVISED, SHIPPED, rehearsals_of, shipped_history, shipped_maker

@@ -39,7 +39,7 @@ from jostle.errors import (
 )
 from jostle.privacy.account import Account
 from jostle.privacy.vault import FileVault
-from jostle.sklearn import PrivateClassifier, PrivateFeatureSelector, PrivateFolds, folds, private_rows
+from jostle.sklearn import PrivateClassifier, PrivateFeatureSelector, PrivateFolds, private_rows
 
 ROWS = 600
 SCHEMA = Schema(
@@ -268,7 +268,7 @@ def test_where_scores_are_bought_nothing_is_warned_of(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("run", [cross_val_score, lambda clf, X, y, cv: GridSearchCV(clf, {}, cv=cv).fit(X, y)])
 def test_folds_that_one_row_moves_others_between_are_warned_of(run: Callable[..., Any], tmp_path: Path) -> None:
-    folds.CUT.clear()
+    private_rows.CUT.clear()
     X, y = people()
     clf = PrivateClassifier("NaiveBayes", 1, SCHEMA, tmp_path / "v", promise=50)
     with pytest.warns(UnpaidWarning, match=r"moves others to other folds(?s:.*)cv=PrivateFolds\(5\) moves none"):

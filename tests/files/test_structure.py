@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 from tables_of_labels import correlated, table_of
 
 import jostle
-from jostle.errors import ChoiceError, JostleError, OptionError
-from jostle.files.kinds import FileKind
+from jostle.errors import ChoiceError, DamageError, JostleError, OptionError
+from jostle.files.kinds import FileKind, json_parsed, toml_parsed
 from jostle.files.structure import structured
-from jostle.files.texts import DamageError, json_parsed, toml_parsed
 
 
 @frozen

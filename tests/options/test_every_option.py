@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pa_parquet
 import pytest
 from attrs import evolve
 from tables_of_labels import arrow, correlated, schema_of, table_of
@@ -18,13 +20,13 @@ from jostle import Categorical, Numeric, Schema, Table
 from jostle.errors import BudgetError, JostleError, OptionError
 from jostle.options import Option, get, names
 from jostle.options.evaluation.pri_roc import scorer_of
-from jostle.options.statistics.variances import SpreadVariance
+from jostle.options.statistics.moments import SpreadVariance
 from jostle.privacy.amounts import Amount
 from jostle.privacy.events import price
 from jostle.privacy.measured import Measured
-from jostle.tables.engines import MemorySource
 from jostle.tables.kernels import Counts, SparseKernel
 from jostle.tables.schema import Neighbours
+from jostle.tables.sources import ReadSource
 from jostle.tasks import EVALUATION, MEANS, QUANTILES, RANGES, SUMS, VARIANCES
 from jostle.tasks.classification.model import Model
 from jostle.tasks.evaluation import RocCurve
@@ -312,20 +314,36 @@ def test_the_data_are_left_as_they_were(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", EVERYONE)
-def test_what_keeps_what_grows_with_the_rows_in_memory_says_so(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_that_are_streamed_give_the_same_answer_and_what_holds_more_of_them_says_so(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Dense tallies have a public number of cells; sparse ones may have one for each row, and so may rows drawn."""
     option: Any = get(name)
     asked: list[Any] = []
-    tally = MemorySource.tally
+    tally = ReadSource.tally
 
-    def noted(source: MemorySource, kernel: Any, where: Any) -> Any:
+    def noted(source: ReadSource, kernel: Any, where: Any) -> Any:
         asked.append(kernel)
         return tally(source, kernel, where)
 
-    monkeypatch.setattr(MemorySource, "tally", noted)
-    option(jostle.rehearse(tables(option, "add_remove")[0], epsilon=1, seed=1), epsilon=1)
+    monkeypatch.setattr(ReadSource, "tally", noted)
+    kept, streamed = (
+        written(tables(option, "add_remove")[0], tmp_path / "rows.parquet", stream=each) for each in (False, True)
+    )
+    answers = [option(jostle.rehearse(table, epsilon=1, seed=1), epsilon=1) for table in (kept, streamed)]
+    assert comparable(answers[0]) == comparable(answers[1])
+    assert asked
     draws_rows = "PrivBayes" in name
     assert bool(option.holds) == draws_rows | any(isinstance(kernel, SparseKernel) for kernel in asked)
+
+
+def written(table: Table, path: Path, *, stream: bool) -> Table:
+    """Return the same rows, read from a Parquet file."""
+    source: Any = table._source
+    codes = np.stack([source.columns[name] for name in table.schema.names], axis=1)
+    times = 1 if source.multiplicity is None else source.multiplicity
+    pa_parquet.write_table(arrow(np.repeat(codes, times, axis=0).tolist(), table.schema), path)
+    return Table.read(path, table.schema, stream=stream)
 
 
 def _edge(name: str, relation: Neighbours) -> tuple[Schema, list[tuple[int, ...]]]:

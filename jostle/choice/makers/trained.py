@@ -27,10 +27,9 @@ from jostle.choice.makers.training import (
     nested,
 )
 from jostle.corpora.corpus import BEGINNING
-from jostle.errors import ChoiceError
+from jostle.errors import ChoiceError, DamageError
 from jostle.files.kinds import FileKind
 from jostle.files.structure import structured
-from jostle.files.texts import DamageError
 from jostle.learned.files import write_whole
 from jostle.learned.policies import LEAF, Forest
 from jostle.options.base import Option

@@ -26,10 +26,9 @@ from jostle.choice.learning.workers import check_engine, performed
 from jostle.corpora.corpus import Corpus
 from jostle.corpora.databases import PublicDatabase
 from jostle.corpora.parts import Spec
-from jostle.errors import ChoiceError, JostleError, PrivateDataError
-from jostle.files.kinds import FileKind
+from jostle.errors import ChoiceError, DamageError, JostleError, PrivateDataError
+from jostle.files.kinds import FileKind, json_parsed
 from jostle.files.structure import structured
-from jostle.files.texts import DamageError, json_parsed
 from jostle.learned.policies import nothing_learned
 from jostle.privacy.opening import rehearse
 from jostle.progress import stage

@@ -37,7 +37,6 @@ class Classifier(Option[Model]):
         return self.perform(db, epsilon, self.run, site=site)
 
     def refuses(self, schema: Schema) -> str | None:
-        """The reason why this cannot run on tables of this schema, or None."""
         if schema.label is None:
             return "the schema names no label"
         cells = sum(schema[name].size for name in schema.attributes) * len(schema.classes)

@@ -65,7 +65,6 @@ class PatilSingh(Classifier):
         return greedy_cost(schema, epsilon, self.depth, self.numeric)
 
     def run(self, db: Probe, epsilon: Fraction) -> TreeModel:
-        """A forest; of one tree, where there is one."""
         return greedy_forest(
             db,
             epsilon,
@@ -121,7 +120,6 @@ class Mohammed(Classifier):
         return in_turn([*rows, Repeated(PermuteAndFlip(query), levels), Laplace(query)])
 
     def run(self, db: Probe, epsilon: Fraction) -> TreeModel:
-        """A tree."""
         schema, bought = db.schema, self._bought(db.rows)
         levels = self._levels(schema)
         query = epsilon * (1 - bought) / (levels + 1)
@@ -190,7 +188,6 @@ class SuLQID3(Classifier):
         return Repeated(Laplace(epsilon / (levels + 1)), levels + 1)
 
     def run(self, db: Probe, epsilon: Fraction) -> TreeModel:
-        """A tree."""
         schema = db.schema
         levels = self._levels(schema)
         grove = Grove(schema, numeric=self.numeric)

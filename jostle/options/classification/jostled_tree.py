@@ -155,7 +155,6 @@ class JostledTree(Classifier):
         return in_turn([*rows, *sizes, splits, Laplace(budget.query)])
 
     def run(self, db: Probe, epsilon: Fraction) -> TreeModel:
-        """The trees."""
         schema, budget = db.schema, _Budget.of(self, db.schema, db.rows, epsilon)
         grove = Grove(schema, self.trees, numeric=self.numeric)
         rows = None if budget.size else bought_rows(db, epsilon, budget.rows)

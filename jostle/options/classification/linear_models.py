@@ -251,13 +251,13 @@ class FunctionalLogistic(Classifier):
             return f"{count:,} features are more than the {MOST_FEATURES:,} that are multiplied with each other"
         return None
 
-    def hopeless(self, schema: Schema, epsilon: Fraction, rows: int | None) -> str | None:  # noqa: ARG002 - any are few
+    def hopeless(self, schema: Schema, epsilon: Fraction, rows: int | None) -> str | None:
         """The reason why nothing can come of so little budget: noise of more than is drawn on each sum; or None."""
         if sensitivity(_kernel(self._numbers(schema)), schema) / epsilon > LARGEST_SCALE:
             return f"epsilon {show_amount(epsilon)} is too little for sums of products"
         return None
 
-    def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
+    def cost(self, schema: Schema, epsilon: Fraction) -> Event:
         """One tally."""
         return Laplace(epsilon)
 

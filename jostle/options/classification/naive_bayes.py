@@ -37,8 +37,7 @@ from jostle.tables.schema import Schema
 class Majority(Classifier):
     """Noisy class counts, averaged with what was known of them before: there is nothing else to buy."""
 
-    def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
-        """One tally."""
+    def cost(self, schema: Schema, epsilon: Fraction) -> Event:
         return Laplace(epsilon)
 
     def run(self, db: Probe, epsilon: Fraction) -> AdditiveModel:
@@ -64,12 +63,11 @@ class NaiveBayes(Classifier):
 
     paper = "Vaidya, Shafiq, Basu, Hong, WI 2013"
 
-    def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
+    def cost(self, schema: Schema, epsilon: Fraction) -> Event:
         """One tally, in which a row counts once per attribute and once for its class."""
         return Laplace(epsilon)
 
     def run(self, db: Probe, epsilon: Fraction) -> AdditiveModel:
-        """Log-odds per value."""
         noisy, _ = several_counts(db, counts_of(db.schema), epsilon, site="counts")
         return model_of(noisy, db.schema, made_by=self.name, epsilon=epsilon)
 
@@ -127,7 +125,6 @@ class BayesTree(Classifier):
         return in_turn([Repeated(PermuteAndFlip(split), levels), Laplace(classes), Laplace(values)])
 
     def run(self, db: Probe, epsilon: Fraction) -> BayesTreeModel:
-        """A tree of naive Bayes models."""
         schema = db.schema
         levels, classes = self._levels(schema), len(schema.classes)
         values = sum(schema[name].size for name in schema.attributes)

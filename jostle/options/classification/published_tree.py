@@ -49,23 +49,18 @@ class PublishedTree(Classifier):
 
     @property
     def holds(self) -> str:
-        """What its publisher holds."""
         return self.publishes.holds
 
     def refuses(self, schema: Schema) -> str | None:
-        """The reason why this cannot run: what its publisher says."""
         return self.publishes.refuses(schema)
 
     def hopeless(self, schema: Schema, epsilon: Fraction, rows: int | None) -> str | None:
-        """The reason why nothing can come of so little budget: what its publisher says."""
         return self.publishes.hopeless(schema, epsilon, rows)
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
-        """The event of publishing."""
         return self.publishes.cost(schema, epsilon)
 
     def run(self, db: Probe, epsilon: Fraction) -> TreeModel:
-        """The tree."""
         return _model(learn(self.publishes.run(db, epsilon)), self.name, epsilon)
 
 

@@ -63,7 +63,6 @@ class Jagannathan(Classifier):
         return in_turn([*rows, Laplace(epsilon * (1 - bought))])
 
     def run(self, db: Probe, epsilon: Fraction) -> TreeModel:
-        """A forest."""
         schema, bought = db.schema, self._bought(db.rows)
         depth = self.depth or _depth(schema, bought_rows(db, epsilon, bought), self.numeric)
         grove = Grove(schema, self.trees, numeric=self.numeric)
@@ -125,7 +124,6 @@ class FletcherIslam(Classifier):
         return in_turn([*rows_cost(schema, epsilon, bought), Laplace(epsilon * (1 - bought))])
 
     def run(self, db: Probe, epsilon: Fraction) -> TreeModel:
-        """A forest."""
         schema, bought = db.schema, rows_share(db.rows, self.rows_share)
         rows = bought_rows(db, epsilon, bought)
         at_leaves = epsilon * (1 - bought)
@@ -227,8 +225,7 @@ class RandomForest(Classifier):
     leaves: Leaves = choice("counts", Leaves)
     """Leaves have noisy class counts, and shares are averaged; or, as in the paper, labels are picked, and vote."""
 
-    def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
-        """One question: a row is in one leaf of one tree."""
+    def cost(self, schema: Schema, epsilon: Fraction) -> Event:
         return Laplace(epsilon) if self.leaves == "counts" else PermuteAndFlip(epsilon)
 
     def run(self, db: Probe, epsilon: Fraction) -> TreeModel:

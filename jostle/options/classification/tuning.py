@@ -25,8 +25,7 @@ from jostle.options.classification.greedy_trees import FriedmanSchuster, Mohamme
 from jostle.options.classification.naive_bayes import BayesTree, Majority, NaiveBayes, counts_of, model_of
 from jostle.options.classification.pooled_tree import PooledBayes, PooledTree
 from jostle.options.classification.random_trees import FletcherIslam, Jagannathan, RandomForest
-from jostle.options.models.kinds import AdditiveModel
-from jostle.options.models.rules import hits_of
+from jostle.options.models.kinds import AdditiveModel, hits_of
 from jostle.parameters import is_parameter, share, whole
 from jostle.privacy.chains import MOST_REFINED
 from jostle.privacy.events import Allotment, Event, Laplace, Refined, Reserved, in_turn
@@ -75,7 +74,6 @@ class AccuracyFirst(Classifier):
     """How often a model may be taken for as accurate as wanted that is not."""
 
     def refuses(self, schema: Schema) -> str | None:
-        """The reason why this cannot run: no label, or more counts than can be refined; or None."""
         if reason := super().refuses(schema):
             return reason
         cells = counts_of(schema).cells(schema)
@@ -90,8 +88,7 @@ class AccuracyFirst(Classifier):
         """What one test costs; the last rung needs none."""
         return epsilon * self.test_share / (self.steps - 1)
 
-    def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
-        """All rungs and tests: what it costs at most."""
+    def cost(self, schema: Schema, epsilon: Fraction) -> Event:
         tests = (Laplace(self.each_test(epsilon)),) * (self.steps - 1)
         return Reserved((Refined(self.levels(epsilon)), *tests), epsilon)
 
@@ -180,7 +177,6 @@ class TriedClassifiers(Selection[Probe]):
 
     @property
     def size(self) -> int:
-        """Number of Options."""
         return len(self.among)
 
     def check(self, schema: Schema, each: Fraction) -> None:
@@ -235,7 +231,6 @@ class SelectPrivately(Classifier):
 
     @property
     def fitted_on(self) -> tuple[Any, ...]:
-        """What the Options that are tried were fitted on."""
         return tuple(option.fitted_on for option in self.among)
 
     @property
@@ -246,17 +241,15 @@ class SelectPrivately(Classifier):
         return f"SelectPrivately({', '.join(option.name for option in self.among)})"
 
     def refuses(self, schema: Schema) -> str | None:
-        """The reason why one of the Options cannot run on tables of this schema, or None."""
         return next((reason for option in self.among if (reason := option.refuses(schema))), None)
 
     def hopeless(self, schema: Schema, epsilon: Fraction, rows: int | None) -> str | None:
-        """The reason why nothing can come of the part of epsilon that one of the Options has, or None."""
         selection = self.selection
         each = selection.stopping.each(epsilon)
         reasons = (selection.hopeless(option, schema, each, rows) for option in self.among)
         return next((reason for reason in reasons if reason), None)
 
-    def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
+    def cost(self, schema: Schema, epsilon: Fraction) -> Event:
         """One selection: 2 + eta times what a run costs, which is all of epsilon."""
         selection = self.selection
         return selection.event(selection.stopping.each(epsilon))

@@ -14,7 +14,7 @@ from jostle.errors import OptionError, shown
 from jostle.given import given_items
 from jostle.options.base import check_probe
 from jostle.options.evaluation.pri_roc import check_schema
-from jostle.options.models.rules import hits_of
+from jostle.options.models.kinds import hits_of
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
 from jostle.privacy.mechanisms import sensitivity
 from jostle.privacy.probe import Probe

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from jostle.errors import OptionError, shown
 from jostle.given import PRICE, called_as
 from jostle.options.base import Option, check_probe, option
-from jostle.options.models.kinds import TreeModel
-from jostle.options.models.rules import UNIT, rule_of
+from jostle.options.models.kinds import UNIT, TreeModel, rule_of
 from jostle.options.ranges.wavelets import haar_variances, inverse_haar
 from jostle.parameters import choice, share, whole
 from jostle.privacy.amounts import Amount
@@ -319,12 +318,11 @@ class PriROC(Option[RocCurve]):
         return self.perform(db, epsilon, lambda probe, budget: self.run(probe, scorer, budget), site=site)
 
     def refuses(self, schema: Schema) -> str | None:
-        """The reason why there is no curve on tables of this schema, whatever the scores, or None."""
         if schema.label is None:
             return "the schema names no label"
         return "the label has one class only" if len(schema.classes) < 2 else None
 
-    def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
+    def cost(self, schema: Schema, epsilon: Fraction) -> Event:
         """An allotment: how much of it picks medians, depends on how many thresholds there can be."""
         return Allotment(epsilon)
 

@@ -1,4 +1,4 @@
-"""The kinds of models: trees, additive models, and trees with additive models at their leaves."""
+"""The kinds of models: trees, additive models, and trees with additive models at their leaves; and each as a rule."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from itertools import chain, groupby, islice, product
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
+from jostle.errors import DamageError, OptionError
 from jostle.files.structure import structured
-from jostle.files.texts import DamageError
 from jostle.markup import branch, leaf, pre, words
 from jostle.options.models.plot import plot_terms, plot_tree
 from jostle.tables.routes import Routing
+from jostle.tables.rules import MOST_POINTS, Hits, Points
 from jostle.tables.schema import Schema
 from jostle.tasks.classification.model import Model, apart, check_numbers, in_percent
 
@@ -192,7 +193,6 @@ class TreeModel(Model):
         return plot_tree(self, tree)
 
     def facts(self) -> dict[str, Any]:
-        """The arrays of the routing and the shares."""
         return {
             "columns": list(self.routing.columns),
             "roots": self.routing.roots.tolist(),
@@ -206,7 +206,6 @@ class TreeModel(Model):
 
     @classmethod
     def from_facts(cls, schema: Schema, facts: Mapping[str, Any], made_by: str, epsilon: Fraction | None) -> TreeModel:
-        """The model that `facts` came from."""
         held = structured(facts, TreeFacts)
         if held.columns != schema.attributes:
             raise DamageError("columns are not those of the schema")
@@ -301,7 +300,6 @@ class AdditiveModel(Model):
         return plot_terms(self)
 
     def facts(self) -> dict[str, Any]:
-        """The start and the terms."""
         return {
             "start": self.start.tolist(),
             "terms": [{"columns": list(term.columns), "weights": term.weights.tolist()} for term in self.terms],
@@ -311,7 +309,6 @@ class AdditiveModel(Model):
     def from_facts(
         cls, schema: Schema, facts: Mapping[str, Any], made_by: str, epsilon: Fraction | None
     ) -> AdditiveModel:
-        """The model that `facts` came from."""
         held, classes = structured(facts, AdditiveFacts), len(schema.classes)
         check_numbers(held.start, "start", classes)
         for number, term in enumerate(held.terms):
@@ -380,14 +377,12 @@ class BayesTreeModel(Model):
         return plot_tree(self.tree)
 
     def facts(self) -> dict[str, Any]:
-        """The tree's facts, and the log-odds."""
         return {"tree": self.tree.facts(), "start": self.start.tolist(), "weights": self.weights.tolist()}
 
     @classmethod
     def from_facts(
         cls, schema: Schema, facts: Mapping[str, Any], made_by: str, epsilon: Fraction | None
     ) -> BayesTreeModel:
-        """The model that `facts` came from."""
         held = structured(facts, BayesTreeFacts)
         tree = TreeModel.from_facts(schema, held.tree, made_by, epsilon)
         leaves, classes = len(tree.routing.leaves), len(schema.classes)
@@ -396,3 +391,60 @@ class BayesTreeModel(Model):
         weights = held.weights if values else held.weights.reshape(leaves, 0, classes)
         check_numbers(weights, "weights", leaves, values, classes)
         return cls(schema=schema, made_by=made_by, epsilon=epsilon, tree=tree, start=held.start, weights=weights)
+
+
+UNIT = 2**30
+"""Points for a chance of 1, or for a unit of log-odds."""
+
+
+def hits_of(model: Model, *, misses: bool = False) -> Hits:
+    """The kernel that counts the rows a model predicts right; with *misses*, those it predicts wrong as well."""
+    return Hits(*rule_of(model), misses=misses)
+
+
+def rule_of(model: Model) -> tuple[tuple[Points, ...], Routing | None]:
+    """A model's rule: what gives each class points, and the trees that some of it goes by.
+
+    A model's chances are floats; a rule's points are whole multiples of 2**-30 of them, or of their logarithms. Where
+    two classes are closer than that, the rule may predict the other one than the model does: it is what is scored.
+    """
+    kind = type(model)
+    if isinstance(model, TreeModel) and kind is TreeModel:
+        return (Points((), _tree_points(model), by_leaf=True),), _whole(model.routing)
+    if isinstance(model, AdditiveModel) and kind is AdditiveModel:
+        terms = (Points(term.columns, _rounded(term.weights)) for term in model.terms)
+        return (Points((), _rounded(model.start[None, :])), *terms), None
+    if isinstance(model, BayesTreeModel) and kind is BayesTreeModel:
+        return tuple(_leaf_points(model)), _whole(model.tree.routing)
+    raise OptionError(
+        f"there is no rule of whole numbers for a {kind.__name__}", why="trees and additive models can be scored"
+    )
+
+
+def _whole(routing: Routing) -> Routing:
+    """The routing with all rows in every tree, as for prediction."""
+    return evolve(routing, part_key=None)
+
+
+def _tree_points(model: TreeModel) -> NDArray[np.int64]:
+    shares = model.shares[model.routing.leaves]
+    if model.combine == "mean" or model.routing.trees == 1:
+        return _rounded(shares)
+    votes = np.zeros(shares.shape, dtype=np.int64)
+    votes[np.arange(len(votes)), np.argmax(shares, axis=1)] = 1
+    return votes
+
+
+def _leaf_points(model: BayesTreeModel) -> Iterator[Points]:
+    yield Points((), _rounded(model.start), by_leaf=True)
+    begin, classes = 0, model.start.shape[1]
+    for name in model.schema.attributes:
+        end = begin + model.schema[name].size
+        yield Points((name,), _rounded(model.weights[:, begin:end].reshape(-1, classes)), by_leaf=True)
+        begin = end
+
+
+def _rounded(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    scaled = np.nan_to_num(np.rint(values * UNIT), nan=0.0, posinf=MOST_POINTS, neginf=-MOST_POINTS)
+    points: NDArray[np.int64] = np.clip(scaled, -MOST_POINTS, MOST_POINTS).astype(np.int64)
+    return points

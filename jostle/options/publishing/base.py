@@ -47,11 +47,9 @@ class Publisher(Option[Published]):
         return self.perform(db, epsilon, partial(self.run, told=_warn), site=site)
 
     def refuses(self, schema: Schema) -> str | None:
-        """The reason why this cannot run on tables of this schema, or None."""
         return "the schema names no label" if schema.label is None else None
 
     def hopeless(self, schema: Schema, epsilon: Fraction, rows: int | None) -> str | None:
-        """The reason why nothing can come of so little budget: noise of millions of rows on each count; or None."""
         if reason := super().hopeless(schema, epsilon, rows):
             return reason
         if noise_scale(schema, epsilon) > MOST_NOISE:
@@ -62,7 +60,7 @@ class Publisher(Option[Published]):
     def caution(self, schema: Schema, left: Fraction, rows: int) -> str:
         """A caution that rows times what is left of epsilon are too few for the columns asked for, or nothing."""
 
-    def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
+    def cost(self, schema: Schema, epsilon: Fraction) -> Event:
         """All of epsilon: how it is split between purchases depends on how many rows there are."""
         return Laplace(epsilon)
 

@@ -114,7 +114,6 @@ class PrivPfC(Publisher):
     paper = "Su, Cao, Li, Lyu, VLDB Journal 2018"
 
     def hopeless(self, schema: Schema, epsilon: Fraction, rows: int | None) -> str | None:
-        """The reason why nothing can come of it: no grid has few enough cells, or noise drowns any; or None."""
         if reason := super().hopeless(schema, epsilon, rows):
             return reason
         left = epsilon * (1 - rows_share(rows, self.rows_share))
@@ -124,7 +123,7 @@ class PrivPfC(Publisher):
             return f"{rows:,} rows at epsilon {show_amount(left)} are too few for a grid of even one cell"
         return None
 
-    def caution(self, schema: Schema, left: Fraction, rows: int) -> str:  # noqa: ARG002 - of any columns
+    def caution(self, schema: Schema, left: Fraction, rows: int) -> str:
         """A caution that grids can have next to no cells, if so."""
         most = self._most_cells(left, rows)
         if most < FEW:
@@ -203,7 +202,7 @@ class DiffGen(Publisher):
             return f"{few(rows)} at this epsilon: {self.steps} splits give cells that hold less than the noise"
         return ""
 
-    def run(self, db: Probe, epsilon: Fraction, told: Caution | None = None) -> Published:  # noqa: ARG002 - too late
+    def run(self, db: Probe, epsilon: Fraction, told: Caution | None = None) -> Published:
         """The rows that the noisy cells of the last grid stand for.
 
         Where their number is not known, it is once the cells are counted: then there is nothing left to be cautious of.

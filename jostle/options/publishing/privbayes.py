@@ -66,11 +66,9 @@ class PrivBayes(Publisher):
 
     @property
     def holds(self) -> str:
-        """The rows that it draws, 10 million at most."""
         return "the rows that it draws, 10 million at most"
 
     def refuses(self, schema: Schema) -> str | None:
-        """The reason why this cannot run: no label, or more values in all columns than are counted at once."""
         if schema.label is not None and sum(map(schema.size, schema.names)) > MOST_CELLS // 2:
             return "the columns have more values than are counted at once"
         return super().refuses(schema)
@@ -84,7 +82,6 @@ class PrivBayes(Publisher):
         return ""
 
     def run(self, db: Probe, epsilon: Fraction, told: Caution | None = None) -> Published:
-        """Rows drawn from the network."""
         schema, label = db.schema, db.schema.label or ""
         rows, left, drowns = self.counted(db, epsilon, self.rows_share, told)
         most = self._most_cells(schema, left, rows)

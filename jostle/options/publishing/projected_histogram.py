@@ -275,7 +275,6 @@ class ProjectedHistogram(Publisher):
         return "the combinations that rows have of the columns that it takes"
 
     def refuses(self, schema: Schema) -> str | None:
-        """The reason why this cannot run: no label, or fewer attributes than columns asked for."""
         count = len(schema.attributes)
         if schema.label is not None and self.k > count:
             return f"k={self.k} columns are asked for, and there are {count} attributes"
@@ -294,7 +293,6 @@ class ProjectedHistogram(Publisher):
         return ""
 
     def run(self, db: Probe, epsilon: Fraction, told: Caution | None = None) -> Published:
-        """The rows that the noisy cells stand for."""
         schema, label = db.schema, db.schema.label or ""
         rows, left, drowns = self.counted(db, epsilon, self.rows_share, told)
         bins, k = self.plan(schema, left, rows)

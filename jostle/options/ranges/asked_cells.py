@@ -210,7 +210,7 @@ class AskedCells(GridOption):
     tree: CountedBy = choice("shrunk", CountedBy)
     """Which Option counts: `ShrunkTree`, or `RefinedTree`, which is better where records are few."""
 
-    def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - whatever is asked
+    def cost(self, schema: Schema, epsilon: Fraction) -> Event:
         """All of it, in as many parts as the queries have sets of axes."""
         return Allotment(epsilon)
 

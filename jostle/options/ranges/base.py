@@ -77,11 +77,11 @@ class GridOption(Option[Estimate | SparseEstimate]):
         tried = self.errs_as(wanted)
         return evolve(found, bars=KeptBars(tried.name, tried.version, float(scale), tried.telling(wanted)))
 
-    def errs_as(self, workload: Workload | None) -> GridOption:  # noqa: ARG002 - most are what they are
+    def errs_as(self, workload: Workload | None) -> GridOption:
         """The Option whose errors, as they are known from trying, this one's are."""
         return self
 
-    def telling(self, workload: Workload | None) -> Callable[[Boxes], NDArray[np.bool_]] | None:  # noqa: ARG002 - as above
+    def telling(self, workload: Workload | None) -> Callable[[Boxes], NDArray[np.bool_]] | None:
         """Which queries it is off by less on than on others, since they were asked; None if it is all one to it."""
         return None
 
@@ -89,7 +89,6 @@ class GridOption(Option[Estimate | SparseEstimate]):
     """Whether what it asks depends on the workload."""
 
     def refuses(self, schema: Schema) -> str | None:
-        """The reason why this cannot run: for most, only too many cells."""
         cells = math.prod(grid_shape(schema))
         if cells > MOST_CELLS:
             return f"{cells:,} cells are more than the {MOST_CELLS:,} that are held at once"

@@ -48,12 +48,10 @@ class Identity(GridOption):
     site: ClassVar[str] = "cells"
     """What the question is called in traces."""
 
-    def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
-        """One tally with noise."""
+    def cost(self, schema: Schema, epsilon: Fraction) -> Event:
         return Laplace(epsilon)
 
-    def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:  # noqa: ARG002 - any
-        """The noisy cells."""
+    def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:
         return noisy_cells(db, epsilon, site=self.site)
 
 
@@ -83,11 +81,9 @@ class Uniform(GridOption):
     """
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
-        """The cost of the total."""
         return in_turn(total_cost(schema, epsilon))
 
-    def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:  # noqa: ARG002 - any
-        """The even grid."""
+    def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:
         shape = grid_shape(db.schema)
         total = total_of(db, epsilon, always=True)
         return Estimate(np.full(shape, total.records / math.prod(shape)))
@@ -127,21 +123,17 @@ class ThresholdedHistogram(GridOption):
     paper = "Vinterbo 2012"
 
     def refuses(self, schema: Schema) -> str | None:
-        """The reason why this cannot run: only more cells than there are keys."""
         cells = math.prod(grid_shape(schema))
         return f"{cells:.3g} cells have no numbers of 63 bits" if cells >= LARGEST_KEY else None
 
     @property
     def holds(self) -> str:
-        """The cells that rows are in."""
         return "the cells that rows are in"
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
-        """The total, then the counts."""
         return counts_cost(schema, epsilon, self.total_share)
 
-    def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> SparseEstimate:  # noqa: ARG002 - any
-        """The cells that passed."""
+    def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> SparseEstimate:
         schema = db.schema
         shape = grid_shape(schema)
         total = total_of(db, epsilon * self.total_share)

@@ -53,12 +53,10 @@ class GreedyH(GridOption):
     """Whether counts below 0 are kept: then the estimate is linear and unbiased, but off by more."""
     paper = "Li, Hay, Miklau, Wang 2014"
 
-    def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
-        """One tally with noise."""
+    def cost(self, schema: Schema, epsilon: Fraction) -> Event:
         return Laplace(epsilon)
 
     def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:
-        """The least-squares estimate."""
         shape = grid_shape(db.schema)
         tree = grid_tree(shape, 2)
         shares = tree_shares(tree, workload or Workload.random_ranges(shape))
@@ -140,12 +138,10 @@ class HierarchicalB(GridOption):
     """Whether counts below 0 are kept: then the estimate is linear and unbiased, but off by more."""
     paper = "Qardaji, Yang, Li 2013"
 
-    def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
-        """One tally with noise."""
+    def cost(self, schema: Schema, epsilon: Fraction) -> Event:
         return Laplace(epsilon)
 
-    def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:  # noqa: ARG002 - any
-        """The least-squares estimate."""
+    def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:
         shape = grid_shape(db.schema)
         suitable = published_branching(shape[0]) if len(shape) == 1 else best_branching(shape)
         tree = grid_tree(shape, self.branching if self.branching > 1 else suitable)
@@ -172,12 +168,10 @@ class QuadTree(GridOption):
     """Whether counts below 0 are kept: then the estimate is linear and unbiased, but off by more."""
     paper = "Cormode, Procopiuc, Srivastava, Shen, Yu 2012"
 
-    def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
-        """One tally with noise."""
+    def cost(self, schema: Schema, epsilon: Fraction) -> Event:
         return Laplace(epsilon)
 
-    def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:  # noqa: ARG002 - any
-        """The least-squares estimate."""
+    def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:
         tree = grid_tree(grid_shape(db.schema), 2)
         shares = exact_shares([float(self.growth) ** level for level in range(len(tree.starts))])
         return count_tree(db, tree, shares, epsilon, site="tree").estimate(negative=self.negative)
@@ -216,7 +210,7 @@ class ShrunkTree(GridOption):
     first_share: Fraction = share("1/10")
     """Part of epsilon that buys the first look."""
 
-    def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
+    def cost(self, schema: Schema, epsilon: Fraction) -> Event:
         """The first look, then the rest."""
         first = epsilon * self.first_share
         return in_turn([Laplace(first), Laplace(epsilon - first)])

@@ -267,13 +267,11 @@ class MWEM(GridOption):
     paper = "Hardt, Ligett, McSherry 2012"
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
-        """The total and the rounds."""
         bought = total_cost(schema, epsilon * self.total_share)
         left = epsilon * (1 - self.total_share) if bought else epsilon
         return in_turn([*bought, Allotment(left)])
 
     def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:
-        """The weights after the last round."""
         schema = db.schema
         columns, shape = schema.names, grid_shape(schema)
         wanted = workload or Workload.random_ranges(shape)

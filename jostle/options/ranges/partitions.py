@@ -1,4 +1,4 @@
-"""Grid Options that gather cells of nearly equal counts, and count what was gathered."""
+"""Grid Options that count parts of a grid: cut as finely as its records are worth, or cells of nearly equal counts."""
 
 from __future__ import annotations
 
@@ -12,10 +12,29 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from jostle.options.base import option
-from jostle.options.ranges.base import GridOption, cell_kernel, count_tree, known_levels
+from jostle.options.ranges.base import (
+    GridOption,
+    TreeCounts,
+    cell_kernel,
+    count_tree,
+    counts_cost,
+    known_cuts,
+    known_levels,
+    total_cost,
+    total_of,
+)
 from jostle.options.ranges.reading import SPLITS, read_leaves
-from jostle.options.ranges.tree import Tree, chain_tree, halving_tree, hilbert_order, reading_shares
-from jostle.parameters import positive, share
+from jostle.options.ranges.tree import (
+    Tree,
+    chain_tree,
+    halving_tree,
+    hilbert_order,
+    least_squares,
+    reading_shares,
+    top_down,
+    tree_of_cuts,
+)
+from jostle.parameters import flag, positive, share
 from jostle.privacy.amounts import exact
 from jostle.privacy.events import Event, Laplace, PermuteAndFlip, in_turn
 from jostle.privacy.evidence import noise_variance
@@ -26,7 +45,178 @@ from jostle.tables.schema import Schema
 from jostle.tasks.ranges.estimate import Estimate, Workload
 from jostle.tasks.ranges.task import grid_shape
 
+
+def even_cuts(side: int, parts: int) -> NDArray[np.int64]:
+    """Where intervals begin that cut a side into so many nearly equal parts, or into cells if there are fewer.
+
+    >>> even_cuts(10, 3).tolist()
+    [0, 3, 6]
+    """
+    parts = max(1, min(side, parts))
+    return np.arange(parts, dtype=np.int64) * side // parts
+
+
+def root_of(cells: float, axes: int) -> float:
+    """How many parts per axis make so many cells."""
+    return float(max(cells, 0.0) ** (1 / axes))
+
+
+@option
+@frozen
+class UniformGrid(GridOption):
+    """Counts an even grid of m parts per axis, m**d = N * epsilon / c, and spreads each count over its cells.
+
+    Privacy: the total by `AddNoise`, then `AddNoiseByLevel` over one partition, which the released total decides. A
+    total that was known before is not bought, and is fitted to.
+
+    A grid coarse enough that noise and uneven cells do about equal harm.
+
+    Qardaji, Yang, Li, Differentially private grids for geospatial data, ICDE 2013.
+    """
+
+    total_share: Fraction = share("3/100")
+    """Part of epsilon that buys the number of records, unless it is public."""
+    c: float = positive(10.0)
+    """Records times epsilon per part."""
+    paper = "Qardaji, Yang, Li 2013"
+
+    def cost(self, schema: Schema, epsilon: Fraction) -> Event:
+        return counts_cost(schema, epsilon, self.total_share)
+
+    def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:
+        shape = grid_shape(db.schema)
+        total = total_of(db, epsilon * self.total_share)
+        left = epsilon - total.cost
+        parts = math.ceil(root_of(total.records * float(left) / float(self.c), len(shape)))
+        levels: Sequence[Sequence[NDArray[np.int64]]] = [
+            [even_cuts(side, 1) for side in shape],
+            [even_cuts(side, parts) for side in shape],
+        ]
+        tree = tree_of_cuts(shape, levels)
+        counted = count_tree(db, tree, [Fraction(0), Fraction(1)], left, site="grid")
+        return counted.and_known(known_levels(db, tree)).estimate(negative=True)
+
+
 Floats = NDArray[np.float64]
+
+
+def cut_further(coarse: Tree, cuts: list[NDArray[np.int64]], parts: NDArray[np.int64]) -> Tree:
+    """The coarse tree with one more level: its leaves cut into parts[leaf] per axis, where cells allow."""
+    shape = coarse.shape
+    leaf = np.empty(len(coarse.order), dtype=np.int64)
+    leaf[coarse.order] = np.repeat(np.arange(len(coarse.starts[-1])), coarse.leaf_sizes)
+    leaf = leaf.reshape(shape)
+    label = np.zeros(shape, dtype=np.int64)
+    for axis, (side, starts) in enumerate(zip(shape, cuts, strict=True)):
+        along = [1] * len(shape)
+        along[axis] = side
+        lengths = np.diff(starts, append=side)
+        index = np.searchsorted(starts, np.arange(side), side="right") - 1
+        length = lengths[index].reshape(along)
+        offset = (np.arange(side) - starts[index]).reshape(along)
+        wanted = np.minimum(parts[leaf], length)
+        label = label * int(lengths.max()) + offset * wanted // length
+    _, key = np.unique(leaf.ravel() * (int(label.max()) + 1) + label.ravel(), return_inverse=True)
+    order = np.argsort(key, kind="stable").astype(np.int64)
+    upper = tuple(_starts(level_of, order) for level_of in _labels(coarse))
+    return Tree(shape, order, (*upper, _starts(key, order)))
+
+
+def cut_within(starts: NDArray[np.int64], side: int, parts: int) -> NDArray[np.int64]:
+    """Where intervals begin that cut a side into about so many nearly equal parts, and within given ones.
+
+    >>> cut_within(np.array([0, 5]), 10, 4).tolist(), cut_within(np.array([0]), 10, 3).tolist()
+    ([0, 2, 5, 7], [0, 3, 6])
+    """
+    each = max(1, round(parts / len(starts)))
+    lengths = np.diff(starts, append=side)
+    return np.concatenate([first + even_cuts(length, each) for first, length in zip(starts, lengths, strict=True)])
+
+
+def expected(counted: TreeCounts) -> Floats:
+    """The least-squares counts of a tree's leaves."""
+    return top_down(counted.tree, *least_squares(counted.tree, counted.counts, counted.noise))
+
+
+def _labels(tree: Tree) -> list[NDArray[np.int64]]:
+    labels = []
+    for starts in tree.starts:
+        label = np.empty(len(tree.order), dtype=np.int64)
+        label[tree.order] = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(tree.order)))
+        labels.append(label)
+    return labels
+
+
+def _starts(label: NDArray[np.int64], order: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.flatnonzero(np.diff(label[order], prepend=-1))
+
+
+def reconcile(count: float, parts: Floats, count_noise: float, part_noise: float) -> Floats:
+    """The parts' counts made consistent with the count of the whole: the paper's inference, for one cell.
+
+    The whole is estimated as the mean of its own count and the parts' sum, weighted by 1 / variance; what the parts
+    lack of that is shared out evenly. With shares alpha and 1 - alpha, and m2**2 parts, the weight of the own count is
+    alpha**2 * m2**2 / ((1-alpha)**2 + alpha**2 * m2**2). It is least squares on a tree of two levels.
+    """
+    summed = float(parts.sum())
+    weight = len(parts) * part_noise / (len(parts) * part_noise + count_noise)
+    whole = weight * count + (1 - weight) * summed
+    return parts + (whole - summed) / len(parts)
+
+
+@option
+@frozen
+class AdaptiveGrid(GridOption):
+    """Counts a coarse grid, cuts each part according to its count, counts again and makes both consistent.
+
+    Privacy: the total by `AddNoise`; the coarse grid with a share alpha of the rest, the parts of its parts with 1 -
+    alpha, each by `AddNoiseByLevel` over one partition. A record is in one part of each, so the shares add up. How
+    parts are cut depends on released counts only.
+
+    A coarse grid whose parts are each cut further, the finer the more records they seem to have.
+
+    Qardaji, Yang, Li, Differentially private grids for geospatial data, ICDE 2013.
+    """
+
+    total_share: Fraction = share("1/100")
+    """Part of epsilon that buys the number of records, unless it is public."""
+    alpha: Fraction = share("1/2")
+    """Part of the rest that buys the coarse counts."""
+    c: float = positive(20.0)
+    """Records times epsilon per part of the even grid that the coarse one is a quarter of; 10 in the paper."""
+    c2: float = positive(2.0)
+    """Records times epsilon per part of a part; 5 in the paper, which did not take out counts below 0."""
+    negative: bool = flag(default=False)
+    """Whether counts below 0 are kept."""
+    paper = "Qardaji, Yang, Li 2013"
+
+    def cost(self, schema: Schema, epsilon: Fraction) -> Event:
+        bought = total_cost(schema, epsilon * self.total_share)
+        left = epsilon * (1 - self.total_share) if bought else epsilon
+        return in_turn([*bought, Laplace(left * self.alpha), Laplace(left - left * self.alpha)])
+
+    def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:
+        shape = grid_shape(db.schema)
+        axes = len(shape)
+        total = total_of(db, epsilon * self.total_share)
+        left = epsilon - total.cost
+        coarse_epsilon = left * self.alpha
+        fine_epsilon = left - coarse_epsilon
+        m1 = max(
+            math.ceil(root_of(100, axes) - 1e-9),
+            math.ceil(root_of(total.records * float(left) / float(self.c), axes) / 4),
+        )
+        whole, known = [even_cuts(side, 1) for side in shape], known_cuts(db, shape, m1**axes)
+        cuts = [cut_within(starts, side, m1) for starts, side in zip(known, shape, strict=True)]
+        coarse = tree_of_cuts(shape, [whole, known, cuts])
+        first = count_tree(db, coarse, [Fraction(0), Fraction(0), Fraction(1)], coarse_epsilon, site="coarse")
+        counts = expected(first.and_known(known_levels(db, coarse)))
+        parts = np.ceil(np.maximum(counts * float(fine_epsilon) / float(self.c2), 0) ** (1 / axes)).astype(np.int64)
+        fine = cut_further(coarse, cuts, np.maximum(parts, 1))
+        second = count_tree(db, fine, [Fraction(0)] * 3 + [Fraction(1)], fine_epsilon, site="fine")
+        both = TreeCounts(fine, (*first.counts, second.counts[-1]), (*first.noise, second.noise[-1]))
+        return both.and_known(known_levels(db, fine)).estimate(negative=self.negative)
+
 
 LEAST_EXPECTED = 1e-9
 """Cells that seem to be empty share what their cluster is counted to hold as if they had this much each."""
@@ -88,12 +278,11 @@ class AHP(GridOption):
     fitted_on: ClassVar[tuple[str, ...]] = SPLITS.fitted_on
     paper = "Zhang, Chen, Xu, Meng, Xie 2014"
 
-    def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
-        """The noisy cells, then the clusters."""
+    def cost(self, schema: Schema, epsilon: Fraction) -> Event:
         first = epsilon * self.cells_share
         return in_turn([Laplace(first), Laplace(epsilon - first)])
 
-    def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:  # noqa: ARG002 - any
+    def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:
         """The clusters' counts, shared among their cells in proportion to what these are expected to hold.
 
         What the cells of a cluster are expected to hold together is a second count of it, the less sure the more noisy
@@ -168,13 +357,11 @@ class DAWA(GridOption):
     """What a part costs in the partition, in scales of its count's noise."""
     paper = "Li, Hay, Miklau, Wang 2014"
 
-    def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
-        """The partition, then the counts."""
+    def cost(self, schema: Schema, epsilon: Fraction) -> Event:
         first = epsilon * self.partition_share
         return in_turn([PermuteAndFlip(first), Laplace(epsilon - first)])
 
     def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:
-        """The parts' totals, spread evenly."""
         first = epsilon * self.partition_share
         tree = private_parts(db, first, epsilon - first, exact(self.penalty, "penalty"))
         shares = reading_shares(tree, workload or Workload.random_ranges(tree.shape), step=STEP, tilt=TILT)

@@ -226,7 +226,7 @@ class RefinedTree(GridOption):
         first = self.first_share / len(schema.names)
         return [epsilon * share for share in (first, self.second_share, 1 - first - self.second_share) if share]
 
-    def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:  # noqa: ARG002 - any
+    def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:
         """The estimate."""
         return self.counted(db, halving_tree(grid_shape(db.schema)), epsilon)
 

@@ -177,10 +177,8 @@ class Privelet(GridOption):
 
     paper = "Xiao, Wang, Gehrke 2010"
 
-    def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
-        """One tally with noise."""
+    def cost(self, schema: Schema, epsilon: Fraction) -> Event:
         return Laplace(epsilon)
 
     def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:
-        """The transform turned back."""
         return noisy_wavelet(db, workload, epsilon)

@@ -4,7 +4,7 @@ Which features a table has, of its columns and of its texts, says `jostle.tables
 classifier by `db.only(*selected.columns)`.
 """
 
-from jostle.options.selection.base import ScoredSelector, Selector
+from jostle.options.selection.selectors import ScoredSelector, Selector
 from jostle.tasks.selection import SelectedFeatures
 
 __all__ = ["ScoredSelector", "SelectedFeatures", "Selector"]

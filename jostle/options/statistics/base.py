@@ -29,13 +29,12 @@ class Statistic(Option[Answer]):
     """An Option that says something of a column: `option(db, "age", epsilon=1)`."""
 
     def refuses(self, schema: Schema) -> str | None:
-        """The reason why this cannot run on tables of this schema, or None."""
         for _, column in schema.columns:
             if isinstance(column, Numeric):
                 return None
         return "the table has no column of numbers"
 
-    def refuses_column(self, schema: Schema, column: str) -> str | None:  # noqa: ARG002 - most take any
+    def refuses_column(self, schema: Schema, column: str) -> str | None:
         """The reason why this says nothing of a column of numbers, or None: public facts."""
         return None
 

@@ -17,9 +17,16 @@ import numpy as np
 from attrs import frozen
 
 from jostle.options.statistics.base import Statistic, bought, declared_numbers
+from jostle.options.statistics.moments import (
+    BoundedMean,
+    BoundedSum,
+    ClippedMean,
+    ClippedSum,
+    MomentVariance,
+    SpreadVariance,
+    window_of,
+)
 from jostle.options.statistics.quantiles import CountedQuantiles, PickedQuantiles
-from jostle.options.statistics.totals import BoundedMean, BoundedSum, ClippedMean, ClippedSum, window_of
-from jostle.options.statistics.variances import MomentVariance, SpreadVariance
 from jostle.privacy.amounts import Amount, epsilon_amount
 from jostle.privacy.measured import Measured
 from jostle.privacy.probe import Probe

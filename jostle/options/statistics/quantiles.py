@@ -63,8 +63,7 @@ class PickedQuantiles(OfQuantiles):
     intervals: int = whole(2**20, least=2)
     """How many are picked among, if there are as many steps: fewer take less time, and cut off more."""
 
-    def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
-        """The picks, together, and a tally."""
+    def cost(self, schema: Schema, epsilon: Fraction) -> Event:
         return in_turn([PermuteAndFlip(epsilon - self.counting * epsilon), Laplace(self.counting * epsilon)])
 
     def asks(self, schema: Schema, asked: Asked, epsilon: Fraction) -> tuple[tuple[Mechanism, Fraction], ...]:
@@ -76,7 +75,6 @@ class PickedQuantiles(OfQuantiles):
         return (*picks, (AddNoise(Ranks(column, starts)), self.counting * epsilon))
 
     def run(self, db: Probe, *asked: Any) -> MeasuredNumbers:
-        """The quantiles."""
         column, shares, epsilon = asked
         schema, grain = db.schema, grain_in(db.schema, column)
         counting = self.counting * epsilon
@@ -122,12 +120,10 @@ class CountedQuantiles(OfQuantiles):
     branches: int = whole(16, least=2)
     """Into how many an interval is cut."""
 
-    def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
-        """A tally for each level."""
+    def cost(self, schema: Schema, epsilon: Fraction) -> Event:
         return in_turn([Laplace(epsilon)])
 
     def asks(self, schema: Schema, asked: Asked, epsilon: Fraction) -> tuple[tuple[Mechanism, Fraction], ...]:
-        """The tallies of all levels."""
         column, _ = asked
         levels = self.levels(grain_in(schema, column), schema.rows, epsilon)
         return tuple((AddNoise(Ranks(column, starts)), epsilon / len(levels)) for starts in levels)
@@ -141,7 +137,6 @@ class CountedQuantiles(OfQuantiles):
         return tuple(leaves[::stride] for stride in strides if stride < len(leaves)) or (leaves,)
 
     def run(self, db: Probe, *asked: Any) -> MeasuredNumbers:
-        """The quantiles."""
         column, shares, epsilon = asked
         schema, grain = db.schema, grain_in(db.schema, column)
         levels = self.levels(grain, schema.rows, epsilon)

@@ -14,9 +14,8 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from jostle.errors import JostleError, OptionError
+from jostle.errors import DamageError, JostleError, OptionError
 from jostle.files.kinds import FileKind, writing
-from jostle.files.texts import DamageError
 from jostle.markup import pre
 from jostle.privacy.amounts import show_amount
 from jostle.tables.attributes import UNKNOWN, attribute_codes, label_codes

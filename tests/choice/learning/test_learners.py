@@ -34,9 +34,8 @@ from jostle.choice.learning.learners import (
     log_regret,
 )
 from jostle.choice.learning.regret import LEAST_GAIN, fit_regret_tree, path_of
-from jostle.errors import ChoiceError, ProgramError, Source
+from jostle.errors import ChoiceError, DamageError, ProgramError, Source
 from jostle.files.structure import structured
-from jostle.files.texts import DamageError
 from jostle.lang.program import load_source
 from jostle.learned.policies import LEAF, Forest, fit_forest
 from jostle.tasks.metafeature import ChangedMetafeature, Metafeature

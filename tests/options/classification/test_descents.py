@@ -13,7 +13,7 @@ from tables_of_labels import arrow, correlated, schema_of, table_of
 import jostle
 from jostle import Categorical, Numeric, Schema, SparseFeatures, Table
 from jostle.options import get
-from jostle.options.classification.descents import LARGEST_PENALTY, LEAST_PENALTY, PLR, line_numbers
+from jostle.options.classification.linear_rules import LARGEST_PENALTY, LEAST_PENALTY, PLR, line_numbers
 from jostle.tables.slopes import UNIT
 
 SCHEMA = Schema(

@@ -14,8 +14,7 @@ from jostle import Table
 from jostle.errors import ChoiceError, OptionError
 from jostle.options import get
 from jostle.options.classification.tuning import CANDIDATES, SelectPrivately
-from jostle.options.models.kinds import BayesTreeModel
-from jostle.options.models.rules import hits_of
+from jostle.options.models.kinds import BayesTreeModel, hits_of
 from jostle.privacy.events import price
 from jostle.tables.schema import Neighbours
 from jostle.tasks.classification.model import Model

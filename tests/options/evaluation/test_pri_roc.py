@@ -16,8 +16,7 @@ import jostle
 from jostle import Categorical, Numeric, Schema, Table
 from jostle.errors import JostleError
 from jostle.options.evaluation.pri_roc import PriROC, concave_curve, rising_curve, scorer_of
-from jostle.options.models.kinds import TreeModel
-from jostle.options.models.rules import UNIT
+from jostle.options.models.kinds import UNIT, TreeModel
 from jostle.tables.schema import Neighbours
 from jostle.tasks.classification.model import Model
 from jostle.tasks.evaluation import RocCurve

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from jostle.options.ranges.grids import cut_further, even_cuts, reconcile
+from jostle.options.ranges.partitions import cut_further, even_cuts, reconcile
 from jostle.options.ranges.reading import read_leaves
 from jostle.options.ranges.tree import (
     Tree,

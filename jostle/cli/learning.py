@@ -1,9 +1,9 @@
-"""`jostle evaluate`: how well a maker chooses on databases it was not trained on."""
+"""Learning what to choose: `jostle train`, `evaluate` how well that does, `advise` what to expect of it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -13,7 +13,7 @@ import typer
 from jostle.cli.saying import (
     INTERRUPTED,
     Entry,
-    Evaluating,
+    Json,
     Maker,
     Program,
     Public,
@@ -37,10 +37,87 @@ if TYPE_CHECKING:
     from jostle.choice.makers.evaluate import Evaluation, Slice
 
 
-app = typer.Typer(add_completion=False)
+def train(  # noqa: PLR0917 - a command's options
+    program: Program,
+    entry: Entry = None,
+    corpus: Annotated[
+        Path | None, typer.Option(help="A folder of public databases, instead of those the program names.")
+    ] = None,
+    engine: Annotated[str, typer.Option(help="processes, threads, or dask://HOST:PORT.")] = "processes",
+    out: Annotated[Path | None, typer.Option(help="Also write what was learned to this file.")] = None,
+    history: Annotated[Path | None, typer.Option(help="Read rehearsals from this file, and add to it.")] = None,
+    workers: Workers = None,
+    repeats: Annotated[
+        int | None, typer.Option(help="How often each Option runs at each budget, or the entry in each round.", min=2)
+    ] = None,
+    epsilon: Annotated[
+        list[str] | None, typer.Option(help="Budgets to learn labelled choices at: one or more after the flag.")
+    ] = None,
+    maker: Maker = None,
+    public: Public = None,
+    aslib: Annotated[Path | None, typer.Option(help="Also write what was learned from as an ASlib scenario.")] = None,
+    synthesize: Annotated[
+        bool,
+        typer.Option(
+            "--synthesize", help="Also search formulas for `predict`, or for labelled choices, and print them."
+        ),
+    ] = False,
+    look: Annotated[
+        list[str] | None,
+        typer.Option(help="A share of the budget: Options are rehearsed knowing what a maker buys with it, too."),
+    ] = None,
+    judge: Annotated[
+        Path | None, typer.Option(help="A folder of public databases to judge what was learned by, and not learn from.")
+    ] = None,
+    with_: With = None,
+    json_: Json = False,
+) -> None:
+    """Learn which Option to choose, or what to choose inside an algorithm; the program then finds it learned.
+
+    A choice maker learns from rehearsals of its Options on public databases. The labelled choices inside a function or
+    an Option, --entry, are learned from running it whole. What is run is written down at once, so the same command goes
+    on after an interruption.
+    """
+    load_with(with_)
+    check_kept(out, "--out", {"the program": Path(program), "the history": history})
+    check_kept(history, "--history", {"the program": Path(program)})
+    place: Path | None = None
+
+    def kept_in(path: Path | None) -> None:
+        nonlocal place
+        place = path
+
+    try:
+        from jostle.choice.trainer import train as learn
+        from jostle.programs import load_trainable
+
+        done = learn(
+            load_trainable(program, maker, entry, public or ()),
+            corpus=corpus,
+            engine=engine,
+            history=history,
+            workers=workers,
+            repeats=repeats,
+            epsilons=epsilon,
+            aslib=aslib,
+            synthesizing=synthesize,
+            looks=look or (),
+            judge=judge,
+            out=out,
+            kept_in=kept_in,
+        )
+    except KeyboardInterrupt:
+        kept = "nothing was rehearsed yet" if place is None else f"what was rehearsed is kept in {place}"
+        echo(f"stopped: {kept}, and the same command goes on from there", err=True)
+        raise SystemExit(INTERRUPTED) from None
+    if json_:
+        say_json({**done.as_data(), "out": None if out is None else str(out)})
+        return
+    echo_lines(done.as_text())
+    if out is not None:
+        echo(f"written to {out}")
 
 
-@app.command(cls=Evaluating)
 def evaluate(  # noqa: PLR0917 - a command's options
     program: Program,
     databases: Annotated[
@@ -176,3 +253,67 @@ def _row(cell: Any) -> tuple[str, ...]:
     chosen = ", ".join(f"{name} {count}" for name, count in sorted(cell.chosen.items(), key=lambda each: -each[1]))
     numbers = (f"{number:.4g}" for number in (cell.loss, cell.hindsight, cell.single))
     return (cell.database, f"{float(cell.epsilon):g}", *numbers, f"{cell.regret:.3f}", chosen)
+
+
+def advise(  # noqa: PLR0917 - a command's options
+    rows: Annotated[int, typer.Option(help="About how many rows there are, as is publicly known.")],
+    what: Annotated[
+        str | None,
+        typer.Argument(help="A program, an Option or a maker; without one, all that the schema's maker chooses among."),
+    ] = None,
+    epsilon: Annotated[list[str] | None, typer.Option(help="Budgets: one or more after the flag.")] = None,
+    loss: Annotated[str | None, typer.Option(help="A loss that is wanted: say the budget for it.")] = None,
+    commonest: Annotated[
+        str | None, typer.Option(help="The share of the commonest class, if it is publicly known: 0.7.")
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw it into this file: .png, .svg.")] = None,
+    schema: Annotated[Path | None, typer.Option(help="A schema in TOML.")] = None,
+    rows_per_person: Annotated[
+        str | None,
+        typer.Option(
+            metavar="GUESS",
+            help="Say how many rows of a person to read, by what is guessed of them: 'geometric 8', 'zipf 8 1000', "
+            "'lognormal 8 1.2', each with the mean first; or a file of public rows.",
+        ),
+    ] = None,
+    cells: Annotated[
+        int | None, typer.Option(help="With it: how many cells are counted; all of the schema's, if left out.")
+    ] = None,
+    with_: With = None,
+    json_: Json = False,
+) -> None:
+    """Say which loss to expect of each Option and of the maker, by budget, from public facts. No data are read.
+
+    With --rows-per-person, say how many rows of a person to read instead.
+    """
+    load_with(with_)
+    guess = None if rows_per_person is None else Path(rows_per_person)
+    check_kept(plot, "--plot", {"the schema": schema, "the public rows": guess})
+    from jostle.advice import PersonsAdvice, advise_rows_per_person
+    from jostle.advice import advise as advice_on
+    from jostle.advice.expected import EPSILONS, Advice
+
+    epsilons = epsilon or EPSILONS
+    found: Advice | PersonsAdvice
+    if rows_per_person is not None:
+        _check_alone({"what": what, "--loss": loss, "--commonest": commonest}, "--rows-per-person")
+        found = advise_rows_per_person(rows_per_person, rows=rows, cells=cells, schema=schema, epsilons=epsilons)
+    else:
+        _check_alone({"--cells": cells}, "advice on losses")
+        if schema is None:
+            raise ChoiceError("there is no schema", why="losses are said by public facts", fix="--schema FILE.toml")
+        found = advice_on(what, schema=schema, rows=rows, epsilons=epsilons, loss=loss, commonest=commonest)
+    if plot is not None:
+        found.plot(plot)
+    if json_:
+        say_json(found.as_data())
+        return
+    echo_lines(str(found))
+    if plot is not None:
+        echo(f"drawn in {plot}")
+
+
+def _check_alone(given: Mapping[str, object], asked: str) -> None:
+    """Refuse what is given and says nothing for what is asked."""
+    if name := next((name for name, value in given.items() if value is not None), None):
+        raise ChoiceError(f"{name} does not go with {asked}", fix=f"leave {name} out")

@@ -1,21 +1,46 @@
-"""`jostle audit`: evidence that a mechanism gives away more than it claims."""
+"""The algorithms: `jostle options` lists them, `audit` looks for broken claims, `reproduce` draws papers' figures."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from jostle.cli.saying import MISTAKE, Json, With, headline, load_with, say_json, table
+from jostle.cli.saying import MISTAKE, Json, With, check_kept, echo, headline, load_with, say_json, table
 from jostle.errors import AuditError, JostleError, said_by
 
-app = typer.Typer(add_completion=False)
+if TYPE_CHECKING:
+    from jostle.options.base import Option
 
 
-@app.command()
+def options(
+    task: Annotated[str | None, typer.Option(help="Only Options of this task.")] = None,
+    with_: With = None,
+    json_: Json = False,
+) -> None:
+    """List the algorithms that can be chosen between."""
+    load_with(with_)
+    from jostle import options as catalogue
+
+    found = [catalogue.get(name) for name in catalogue.names(task)]
+    if json_:
+        facts = [(each.name, each.task.name, each.version, each.paper, each.holds) for each in found]
+        say_json([dict(zip(("name", "task", "version", "paper", "holds"), fact, strict=True)) for fact in facts])
+        return
+    rows = [(option.name, option.task.name, _said(option)) for option in found]
+    headline("Options")
+    table(("name", "task", "what it does"), rows)
+
+
+def _said(option: Option[Any]) -> str:
+    """What it does, and that it does not run in little memory on rows that are streamed, where that is so."""
+    does = (type(option).__doc__ or "").strip().partition("\n")[0]
+    return f"{does} Streamed or not, memory holds {option.holds}." if option.holds else does
+
+
 def audit(
     name: Annotated[
         str | None,
@@ -38,7 +63,7 @@ def audit(
     from jostle.progress import stage
 
     if name:
-        with _told(name):
+        with _told_of_own(name):
             findings = [audit_one(name, epsilon, samples=samples)]
     else:
         findings, count = [], len(names())
@@ -68,7 +93,7 @@ def audit(
 
 
 @contextmanager
-def _told(name: str) -> Iterator[None]:
+def _told_of_own(name: str) -> Iterator[None]:
     """Say in a sentence what somebody's own Option failed with."""
     from jostle.options.base import own
 
@@ -108,3 +133,41 @@ def _in_file(named: str) -> str:
         why="an Option is registered with @jostle.option, and a mechanism with jostle.audit.register(Subject(...))",
         fix=f"{path}:{known[0]}" if known else "@jostle.option, on the line above its class or function",
     )
+
+
+def reproduce(
+    figure: Annotated[str | None, typer.Argument(help="Which figure; all are listed if left out.")] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="A folder of public tables, or a file of points; what comes with packages else.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="The file to draw into; FIGURE.png here if left out.")] = None,
+    trials: Annotated[
+        int | None,
+        typer.Option(
+            min=2,
+            help="Random splits, or folds, of each table; left out, as in the paper, or as many as take a few minutes.",
+        ),
+    ] = None,
+    json_: Json = False,
+) -> None:
+    """Draw a paper's figure again with the algorithms here, on public data, without network; or list the figures."""
+    from jostle.figures.listing import FIGURES, figure_named
+
+    if figure is None:
+        listed = [(each.name, each.paper, each.about, each.data) for each in FIGURES]
+        if json_:
+            say_json([dict(zip(("name", "paper", "about", "data"), each, strict=True)) for each in listed])
+            return
+        headline("Figures")
+        table(("name", "of", "what it shows", "made of"), listed)
+        return
+    wanted = figure_named(figure)
+    place = out if out is not None else Path(f"{wanted.name}.png")
+    check_kept(place, "--out", {"the data": data})
+    made = wanted.make(data, place, trials)
+    if json_:
+        say_json({"figure": wanted.name, "out": str(made.path), "seconds": made.seconds, "said": made.said})
+        return
+    for said in made.said:
+        echo(said)
+    echo(f"wrote {made.path} in {made.seconds:.1f} s")
