@@ -163,14 +163,14 @@ class GridCounts(DenseKernel):
         kind = code_type(max(sizes) + 1)  # the narrower keys are, the sooner they are worked out
         filled: dict[int, NDArray[np.bool_]] = {}
         grouped: dict[tuple[int, int], Codes] = {}
-        for place, (column, levels) in enumerate(zip(self.pool.columns, self.pool.levels, strict=True)):
+        for axis, (column, levels) in enumerate(zip(self.pool.columns, self.pool.levels, strict=True)):
             codes = block.columns[column]
             keep = block.filled((column,), schema) if levels.shape[1] == schema[column].size else None
             if keep is not None:
-                filled[place], codes = keep, np.where(keep, codes, 0)
-            for level in np.unique(taken[:, place]).tolist():
+                filled[axis], codes = keep, np.where(keep, codes, 0)
+            for level in np.unique(taken[:, axis]).tolist():
                 if level >= 0:
-                    grouped[place, level] = levels[level].astype(kind).take(codes)
+                    grouped[axis, level] = levels[level].astype(kind).take(codes)
         starts = np.cumsum([0, *sizes])
         width = len(self.pool.columns)
         held = [np.zeros(block.length, dtype=kind)] * (width + 1)
@@ -178,10 +178,10 @@ class GridCounts(DenseKernel):
         for grid in np.lexsort((np.zeros(len(taken)), *taken.T[::-1])).tolist():
             now = taken[grid].tolist()
             first = next((column for column in range(width) if now[column] != before[column]), width)
-            for place in range(first, width):
-                cut = now[place] >= 0
-                held[place + 1] = (
-                    held[place] * kind.type(sides[grid, place]) + grouped[place, now[place]] if cut else held[place]
+            for axis in range(first, width):
+                cut = now[axis] >= 0
+                held[axis + 1] = (
+                    held[axis] * kind.type(sides[grid, axis]) + grouped[axis, now[axis]] if cut else held[axis]
                 )
             before = now
             keys, times = held[width], block.multiplicity
@@ -218,7 +218,7 @@ class Joints:
     def added_up(self, tally: Integers) -> Integers:
         """The counts of all grids that are asked for, one after the other."""
         ends = np.cumsum(self.asked.sizes)
-        found = np.zeros(int(ends[-1]), dtype=np.int64)
+        counts = np.zeros(int(ends[-1]), dtype=np.int64)
         starts = ends - self.asked.sizes
         sides, begins = self.counted.sides, np.cumsum([0, *self.counted.sizes])
         by_joint = np.argsort(self.within, kind="stable")
@@ -234,16 +234,16 @@ class Joints:
             finest = self.counted.taken[joint, axes].tolist()
             own = sides[joint, axes].tolist()
             for grid, now in zip(grids[order].tolist(), levels[order].tolist(), strict=True):
-                first = next((place for place, level in enumerate(now) if level != before[place]), len(axes))
+                first = next((axis for axis, level in enumerate(now) if level != before[axis]), len(axes))
                 before = now
                 groups = held[first].size // int(np.prod(own[first:], dtype=np.int64))
-                for place in range(first, len(axes)):
-                    cells = held[place].reshape(groups, own[place], -1)
-                    summed = steps.summed(cells, int(axes[place]), finest[place], now[place])
+                for axis in range(first, len(axes)):
+                    cells = held[axis].reshape(groups, own[axis], -1)
+                    summed = steps.summed(cells, int(axes[axis]), finest[axis], now[axis])
                     groups *= summed.shape[1]
-                    held[place + 1] = summed
-                found[starts[grid] : ends[grid]] = held[-1].ravel()
-        return found
+                    held[axis + 1] = summed
+                counts[starts[grid] : ends[grid]] = held[-1].ravel()
+        return counts
 
 
 class _Steps:
@@ -291,10 +291,10 @@ def joints(pool: Pool, schema: Schema) -> Joints:
     nested = [_nested(own) for own in pool.levels]
     ranks = np.full_like(pool.taken, -1)
     widths = np.ones((len(nested), 1 + max((len(levels) for levels, _ in nested), default=0)))
-    for place, ((levels, rank), blank) in enumerate(zip(nested, blanks, strict=True)):
-        about = pool.taken[:, place] >= 0
-        ranks[about, place] = rank[pool.taken[about, place]]
-        widths[place, 1 : 1 + len(levels)] = levels.max(axis=1) + 1 + blank
+    for index, ((levels, rank), blank) in enumerate(zip(nested, blanks, strict=True)):
+        about = pool.taken[:, index] >= 0
+        ranks[about, index] = rank[pool.taken[about, index]]
+        widths[index, 1 : 1 + len(levels)] = levels.max(axis=1) + 1 + blank
     taken, within = _joined(ranks, widths, max(LEAST_JOINT, *pool.sizes))
     counted = [_with_blank(levels) if blank else levels for (levels, _), blank in zip(nested, blanks, strict=True)]
     return Joints(pool, Pool(pool.columns, tuple(counted), taken), within)
@@ -370,17 +370,17 @@ class KeptCounts:
         ]
         new = [key not in self._by_grid for key in keys]
         counted = np.asarray(tally(GridCounts(evolve(pool, taken=pool.taken[new]))) if any(new) else [], dtype=np.int64)
-        found: list[NDArray[np.integer]] = []
+        parts: list[NDArray[np.integer]] = []
         start = 0
         for key, size, is_new in zip(keys, pool.sizes, new, strict=True):
             if is_new:
                 counts = counted[start : start + size]
                 self._keep(key, counts)
-                found.append(counts)
+                parts.append(counts)
                 start += size
             else:
-                found.append(self._by_grid[key])
-        return np.concatenate(found, dtype=np.int64)
+                parts.append(self._by_grid[key])
+        return np.concatenate(parts, dtype=np.int64)
 
     def _keep(self, key: tuple[tuple[str, bytes], ...], counts: Integers) -> None:
         narrow = counts.astype(code_type(int(counts.max()) + 1))
