@@ -24,12 +24,11 @@ from jostle.files.content import FileContent, FileMark, Place, is_regular, path_
 from jostle.files.kinds import FileKind
 from jostle.given import given_as, given_flag, given_path
 from jostle.tables.encode import Cells
-from jostle.tables.frames import frame_columns, guarded
+from jostle.tables.frames import PARQUET_ENDINGS, frame_columns, guarded
 from jostle.tables.origins import check_public, read_public
 from jostle.tables.readers import (
     CSV_ENDINGS,
     GRID_ENDING,
-    PARQUET_ENDINGS,
     check_array,
     header,
     read_array,

@@ -77,7 +77,7 @@ class PickByScore(Mechanism):
         return kernel
 
     def _rate(self, schema: Schema, epsilon: Fraction) -> Fraction:
-        """The rate of a pick, of the score of a single candidate."""
+        """The rate of each pick."""
         return pick_rate(epsilon, self.score.sensitivity(schema), monotone=self.score.monotone(schema))
 
 
@@ -288,14 +288,17 @@ class PickSeveral(FeatureTest):
     def check(self, schema: Schema, epsilon: Fraction) -> None:
         """Refuse more picks than features, and an epsilon too small to be drawn exactly."""
         _check_places(self.times, schema)
-        if self._rate(schema, epsilon / self.times) * LARGEST_SCALE < 1:
+        if self._rate(schema, epsilon) * LARGEST_SCALE < 1:
             raise ProbeError(f"epsilon {show_amount(epsilon)} is too little for {self.times} picks", fix="epsilon=0.1")
+
+    def _rate(self, schema: Schema, epsilon: Fraction) -> Fraction:
+        return super()._rate(schema, epsilon / self.times)
 
     def event(self, epsilon: Fraction) -> Event:
         return Repeated(PermuteAndFlip(epsilon / self.times), self.times)
 
     def release(self, tally: Integers, schema: Schema, epsilon: Fraction, noise: Noise) -> Integers:
-        scores, rate = self.score.scores(tally, schema), self._rate(schema, epsilon / self.times)
+        scores, rate = self.score.scores(tally, schema), self._rate(schema, epsilon)
         left = np.arange(len(scores))
         picked = np.empty(self.times, dtype=np.int64)
         for turn in range(self.times):

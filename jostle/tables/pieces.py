@@ -10,7 +10,7 @@ import hashlib
 import pickle
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial, wraps
+from functools import partial, update_wrapper
 from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
@@ -100,13 +100,13 @@ def quietly(
     An exception stays here: engines send it, and the rows in its frames, to logs and screens.
     """
 
-    @wraps(work)
     def worked(piece: Piece | None, *args: Facts.args, **kwargs: Facts.kwargs) -> Result | None:
         try:
             return None if piece is None else work(piece, *args, **kwargs)
         except Exception:  # noqa: BLE001 - see above
             return None
 
+    update_wrapper(worked, work)
     return worked
 
 
