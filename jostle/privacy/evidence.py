@@ -448,7 +448,7 @@ class WindowEvidence(Evidence):
         end = float(self.bounds[1 if upward else 0])
 
         def beyond(distance: float) -> bool:
-            apart = [end_of - (here + way * distance) for end_of in places]
+            apart = [number - (here + way * distance) for number in places]
             far = combined_reach(apart, float(self.noise), miss) + 0.5 * sum(map(abs, apart))
             return bool(-way * sum(map(mul, apart, self.cells)) > far)
 
