@@ -28,6 +28,7 @@ from jostle.tables.engines import MemorySource
 from jostle.tables.features import Bits
 from jostle.tables.fields import Floats
 from jostle.tables.schema import Schema
+from jostle.tables.sources import Reader
 from jostle.tables.values import as_numbers, as_texts, by_type, chunks, is_number, one_by_one, plain
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ BATCH_ROWS = 1 << 16
 
 
 @frozen(eq=False, repr=False)
-class Columns:
+class Columns(Reader):
     """A frame in memory: its columns, each read when it is asked for."""
 
     found: tuple[tuple[object, Callable[[], Cells]], ...]
@@ -104,7 +105,6 @@ class Columns:
 
     @property
     def columns(self) -> tuple[object, ...]:
-        """Names of all columns."""
         return tuple(name for name, _ in self.found)
 
     @property
@@ -120,7 +120,6 @@ class Columns:
         few: AbstractSet[str],
         census: Census | None,
     ) -> Iterator[tuple[Mapping[str, Cells], int]]:
-        """Yield some rows after the other."""
         cells = _named(self, names)
         kinds = [chunk.type for column in cells.values() if not isinstance(column, list) for chunk in chunks(column)]
         # What is looked up in a dictionary of many values is so once.
@@ -128,13 +127,9 @@ class Columns:
         for start in range(0, max(1, self.length), rows):
             yield {name: column[start : start + rows] for name, column in cells.items()}, min(rows, self.length - start)
 
-    def changed(self) -> TableError:
-        """What is said where the rows are others by now."""
-        return _changed("the frame")
-
 
 @frozen(eq=False, repr=False)
-class Stream:
+class Stream(Reader):
     """A frame whose rows come in batches."""
 
     kind: str
@@ -158,7 +153,6 @@ class Stream:
         few: AbstractSet[str],
         census: Census | None,
     ) -> Iterator[tuple[Mapping[str, Cells], int]]:
-        """Yield some rows after the other."""
         check_columns(self.columns, names, "the frame")
         self.marks.append(marks := CellMarks())
         with guarded(f"the {self.kind} could not be computed"), stage(f"reading the {self.kind}") as said:
@@ -167,14 +161,6 @@ class Stream:
                 marks.add(cells.values(), batch.num_rows)
                 said.doing(f"{marks.length:,} rows")
                 yield cells, batch.num_rows
-
-    def changed(self) -> TableError:
-        """What is said where the rows are others by now."""
-        return _changed(f"the {self.kind}")
-
-
-def _changed(what: str) -> TableError:
-    return TableError(f"{what} is not what it was when it was opened", fix="open it again")
 
 
 def frame_reader(frame: Any) -> Columns | Stream:

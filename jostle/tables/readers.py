@@ -42,7 +42,7 @@ from jostle.tables.encode import Cells, Census
 from jostle.tables.frames import PARQUET_ENDINGS, Memory, check_columns, guarded
 from jostle.tables.kernels import MOST_RECORDS
 from jostle.tables.schema import Schema
-from jostle.tables.sources import ReadSource
+from jostle.tables.sources import Reader, ReadSource
 from jostle.tables.values import is_text
 
 if TYPE_CHECKING:
@@ -231,7 +231,7 @@ MOST_TEXT = 1 << 30
 
 
 @frozen(eq=False, repr=False)
-class RowFile:
+class RowFile(Reader):
     """A file of rows, as long as it is the one that was opened: a row that moves while it is read could count twice."""
 
     path: Place
@@ -244,18 +244,15 @@ class RowFile:
 
     @property
     def columns(self) -> tuple[object, ...]:
-        """The names of its columns."""
         return header(self.path)
 
     @property
     def size(self) -> int:
-        """How many bytes it has."""
         state = state_of(path_of(self.path))
         return 0 if state is None else state.size
 
     @property
     def identity(self) -> bytes:
-        """A hash of the file."""
         if isinstance(self.path, FileContent):
             return bytes.fromhex(self.path.mark.digest)
         try:
@@ -267,7 +264,6 @@ class RowFile:
     def batches(
         self, names: tuple[str, ...], few: AbstractSet[str], census: Census | None = None
     ) -> Iterator[tuple[Mapping[str, Cells], int]]:
-        """Yield some rows after the other."""
         self._check_unchanged()
         # Of Parquet, numbers that are written as texts as well: written out, many long ones do not fit into memory.
         texts = names if is_parquet(path_of(self.path)) else few
@@ -280,7 +276,6 @@ class RowFile:
             raise self.changed()
 
     def changed(self) -> TableError:
-        """What is said where it is not the file that was opened."""
         return TableError(
             f"the file {path_of(self.path)} was written since it was opened",
             why="a row that is at another place by now could count twice",

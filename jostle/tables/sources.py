@@ -70,6 +70,7 @@ class Reader(Protocol):
 
     def changed(self) -> TableError:
         """What is said where the rows are not those that were read before."""
+        return TableError("the rows are not what they were when they were opened", fix="open them again")
 
 
 @frozen(eq=False, repr=False)
