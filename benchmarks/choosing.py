@@ -1,20 +1,22 @@
 """How well Jostle chooses: tables and the picture of docs/benchmarks/choosing.md.
 
-    python benchmarks/choosing.py [classification ranges] [--roles RESULTS]
+    python benchmarks/choosing.py [classification ranges] [--slices] [--roles RESULTS]
 
 Learns from the rehearsals that came with Jostle, leaves each group of databases that share people out in turn, and
 compares ways of choosing on those left out, what they spend on metafeatures being charged. Takes some minutes. With
-RESULTS, a folder of what `benchmarks/fresh.py` wrote, figures on tune, learn and judge databases are shown side by side
-instead.
+--slices, it is Jostle's way alone that is shown: what it chooses where, beside always one Option. With RESULTS, a
+folder of what `benchmarks/fresh.py` wrote, figures on tune, learn and judge databases are shown side by side instead.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import time
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from itertools import pairwise, product
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +36,8 @@ from jostle.tasks.metafeature import named
 DOCS = Path(__file__).parent.parent / "docs"
 EVALUATED = {"classification": (0.03, 0.1, 0.3, 1.0, 3.0)}
 """Budgets that figures are about; for grids, all that were rehearsed."""
+MOST_SHOWN = 4
+"""Of Options, where it is shown what is chosen: the single best one, and those that are chosen most."""
 Marks = NDArray[np.bool_]
 
 
@@ -175,6 +179,39 @@ def by_option(cases: Cases, chosen: Judged, kept: Marks) -> str:
     return "| Option | mean loss | best in | chosen in |\n|---|---|---|---|\n" + "".join(lines)
 
 
+def by_slice(cases: Cases, chosen: Judged, kept: Marks) -> str:
+    """Return what is chosen by rows times epsilon and classes, and what that is worth beside always one Option."""
+    single = int(
+        np.argmax([np.isclose(cases.mean[:, place], chosen.single).mean() for place in range(len(cases.options))])
+    )
+    shown = [single, *(place for place in np.argsort(-chosen.taken[kept].mean(axis=0)) if place != single)][:MOST_SHOWN]
+    hindsight = np.full(len(cases), np.nan)
+    hindsight[kept] = np.maximum(honest_best(cases.losses[kept]), max(cases.floor, LEAST))
+    sketches = [instance.sketch for instance in cases.instances for _ in cases.epsilons]
+    classes = np.array([{name: size for name, size, *_ in each.columns}[each.label] for each in sketches])
+    support = cases.records_epsilon
+    lines = []
+    kept = kept & ~np.isnan(hindsight)  # of one run there is no hindsight
+    for (low, high), (few, many) in product(pairwise((0, 100, 1000, 10_000, math.inf)), pairwise((2, 3, math.inf))):
+        here = kept & (support >= low) & (support < high) & (classes >= few) & (classes < many)
+        if not here.any():
+            continue
+        weights = weights_of(cases.databases[here])
+        losses = [chosen.losses, *(cases.mean[:, place] for place in shown)]
+        regrets = [
+            np.average(np.maximum(each[here], cases.floor) / hindsight[here], weights=weights) for each in losses
+        ]
+        taken = [f"`{cases.options[place]}` {chosen.taken[here, place].mean():.0%}" for place in shown]
+        most = ", ".join(each for each in taken if not each.endswith(" 0%"))
+        said = f"{low:g} to {high:g}" if high < math.inf else f"{low:g} and more"
+        kinds = "two" if many == 3 else "more"
+        lines.append(
+            f"| {said} | {kinds} | {here.sum()} | {most} | {' | '.join(f'{each:.3f}' for each in regrets)} |\n"
+        )
+    heads = ["rows·ε", "classes", "cells", "runs", "Jostle", *(f"always `{cases.options[place]}`" for place in shown)]
+    return f"| {' | '.join(heads)} |\n{'|---' * len(heads)}|\n" + "".join(lines)
+
+
 def picture(results: dict[str, tuple[Cases, Judged, Marks]], path: Path) -> None:
     """Draw regret over epsilon for the single best Option and for Jostle."""
     import matplotlib.pyplot as plt  # noqa: PLC0415 - the report extra
@@ -193,6 +230,15 @@ def picture(results: dict[str, tuple[Cases, Judged, Marks]], path: Path) -> None
     axes[0][0].legend()
     figure.tight_layout()
     figure.savefig(path, dpi=110, metadata={"Software": None})
+
+
+def sliced(title: str, cases: Cases, trained: Trained) -> None:
+    """Print what one maker chooses where, its groups of databases left out in turn."""
+    offered = named(cases.task.rehearsal.metafeatures)
+    learner = {each.name: each for each in (*LEARNERS, SINGLE_BEST.learner)}[trained.learner]
+    way = Way([offered[each] for each, _ in trained.metafeatures], trained.share, learner, lead=trained.lead)
+    chosen = judge(cases, way, folds=len(set(cases.groups.tolist())))
+    print(f"### {title}\n\n{way}\n\n{by_slice(cases, chosen, evaluated(cases, trained.task))}")
 
 
 def reported(title: str, cases: Cases, trained: Trained) -> tuple[Cases, Judged, Marks]:
@@ -217,6 +263,7 @@ def main() -> int:
     """Write the tables to standard output and the picture to docs."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("makers", nargs="*", metavar="MAKER", help=", ".join(SHIPPED))
+    parser.add_argument("--slices", action="store_true", help="Only what is chosen where.")
     parser.add_argument("--roles", type=Path, help="What fresh.py wrote, to be shown side by side.")
     arguments = parser.parse_args()
     if arguments.roles is not None:
@@ -227,11 +274,15 @@ def main() -> int:
         shipped = SHIPPED[name]
         whole = cases_of(rehearsals_of(name), [get(each) for each in shipped.among], judge=shipped.judge)
         trained = shipped_maker(name)
+        if arguments.slices:
+            sliced(name, whole, trained)
+            continue
         results[name] = reported(name, whole.only(lambda instance: not instance.sketch.declared), trained)
         if trained.declared is not None:
             declared = whole.only(lambda instance: instance.sketch.declared)
             reported(f"{name}, where the number of rows is declared", declared, trained.declared)
-    picture(results, DOCS / "benchmarks" / "choosing.png")
+    if results:
+        picture(results, DOCS / "benchmarks" / "choosing.png")
     return 0
 
 

@@ -127,6 +127,11 @@ class Shipped:
         return not self.axes or len(schema.names) in self.axes
 
 
+def all_but(task: Task[Any], names: Iterable[str]) -> frozenset[str]:
+    """The metafeatures of a task that are none of these."""
+    return frozenset(each.name for each in task.rehearsal.metafeatures) - frozenset(names)
+
+
 CLASSIFIERS = (
     "Majority",
     "NaiveBayes",
@@ -227,13 +232,20 @@ SELECTORS = (
 )
 PUBLISHERS = ("PrivPfC", "PrivBayes", "ProjectedHistogram")
 
-ONE_COLUMN = frozenset({"best_rule", "mean_rule"})
-"""How well a single column predicts: each takes a look of its own beside class counts, which most Options buy."""
+TOLD = ("log_attributes", "log_classes", "log_rows_epsilon")
+"""What makers of classifiers look at: how much there is to learn, and of how many rows beside the noise. An epsilon
+alone says little of that, and few were rehearsed; each metafeature more gives learners noise to fit."""
 
 SHIPPED = {
     **{
         f"classification{suffix}": Shipped(
-            CLASSIFICATION, among, CLASSIFIERS, guess, classes=True, judge=suffix[1:] or None, besides=ONE_COLUMN
+            CLASSIFICATION,
+            among,
+            CLASSIFIERS,
+            guess,
+            classes=True,
+            judge=suffix[1:] or None,
+            besides=all_but(CLASSIFICATION, TOLD),
         )
         for suffix, among, guess in (
             ("", RIGHT, "Majority"),
@@ -248,7 +260,7 @@ SHIPPED = {
         ASKED_GRIDS,
         axes=(1, 2, 3),
         asked=True,
-        besides=frozenset(each.name for each in RANGES.rehearsal.metafeatures if each.name not in LOOKED_AT),
+        besides=all_but(RANGES, LOOKED_AT),
     ),
     "publishing": Shipped(PUBLISHING, PUBLISHERS, PUBLISHERS),
     "selection": Shipped(SELECTION, SELECTING, SELECTORS),

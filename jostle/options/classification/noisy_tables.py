@@ -47,12 +47,10 @@ from jostle.tables.schema import Schema
 
 Floats = NDArray[np.float64]
 
-SPREAD = 0.5
-"""How much of a class share's greatest variance, p * (1 - p), lies between the children of a split, as a guess."""
 SMALLEST = 1e-9
 AT_FIRST = 0.5
 """Rows that every class is given at the root."""
-AFTER_PARENT = 0.01
+AFTER_PARENT = 0.5
 """Rows that every node is given with its parent's class shares."""
 
 
@@ -63,7 +61,7 @@ def noise_variance(kernel: DenseKernel, schema: Schema, epsilon: Fraction) -> fl
     return max(2 * decay / math.expm1(-rate) ** 2, SMALLEST)
 
 
-def averaged(first: Floats, variance: float, second: Floats, other_variance: float) -> Floats:
+def averaged(first: Floats, variance: float | Floats, second: Floats, other_variance: float | Floats) -> Floats:
     """The mean of two noisy copies of the same numbers, each weighted by 1 / its variance."""
     weight, other = 1 / variance, 1 / other_variance
     return (weight * first + other * second) / (weight + other)
@@ -79,30 +77,6 @@ def worthwhile_depth(rows: float, epsilon: float, least: float, most: int) -> in
     while depth < most and rows * epsilon / (2 ** (depth + 1) * (depth + 2)) >= least:
         depth += 1
     return min(depth, most)
-
-
-def pooled_shares(grove: Grove, counts: Floats, variances: Floats, first: Floats, first_variance: float) -> Floats:
-    """Each node's class shares, noisy counts drawn towards what the parent's shares lead to expect.
-
-    *counts* are the noisy counts of one tree's nodes by class, inner nodes holding the sum of their leaves;
-    *variances* are those of each node's noise; *first* is another noisy copy of the root's counts. A node of m rows
-    is expected to have m * p of a class, p its parent's share. What it has differs by a signal of variance
-    SPREAD * m**2 * p * (1-p), by chance, m * p * (1-p), and by noise.
-    """
-    shares = np.empty_like(counts)
-    at_root = np.maximum(averaged(first, first_variance, counts[0], float(variances[0])), 0) + AT_FIRST
-    shares[0] = at_root / at_root.sum()
-    for level in range(1, int(grove.level.max(initial=0)) + 1):
-        nodes = np.flatnonzero(grove.level == level)
-        above = shares[grove.parent[nodes]]
-        rows = np.maximum(counts[nodes].sum(axis=1, keepdims=True), 0) + 1
-        spread = above * (1 - above) + SMALLEST
-        signal = SPREAD * rows**2 * spread
-        trust = signal / (signal + rows * spread + variances[nodes][:, None])
-        expected = rows * above
-        found = np.maximum(expected + trust * (counts[nodes] - expected), 0) + AFTER_PARENT * above
-        shares[nodes] = found / found.sum(axis=1, keepdims=True)
-    return shares
 
 
 Integers = NDArray[np.int64]
@@ -283,6 +257,60 @@ def _chances(fits: list[Floats]) -> list[Floats]:
         for place, chance in zip(places, chances, strict=True):
             found[place] = chance
     return found
+
+
+def pooled_shares(grove: Grove, counts: Floats, variances: Floats, first: Floats, first_variance: float) -> Floats:
+    """Each node's class shares, noisy counts drawn towards what the parent's shares lead to expect.
+
+    *counts* are the noisy counts of one tree's nodes by class, inner nodes holding the sum of their leaves;
+    *variances* are those of each node's noise; *first* is another noisy copy of the root's counts. A node of m rows
+    is expected to have m * p of a class, p its parent's share. What it has differs by a signal of variance
+    r * m**2 * p * (1-p), by chance, m * p * (1-p), and by noise. Each split has an r, as an
+    attribute has (`SmoothedTable`): one is as likely as it makes the counts of the parts, and as it is common among the
+    splits of the level.
+    """
+    shares, rows = np.empty_like(counts), np.empty(len(counts))
+    at_root = np.maximum(averaged(first, first_variance, counts[0], float(variances[0])), 0) + AT_FIRST
+    rows[0] = at_root.sum()
+    shares[0] = at_root / rows[0]
+    for level in range(1, int(grove.level.max(initial=0)) + 1):
+        nodes = np.flatnonzero(grove.level == level)
+        parents, split = np.unique(grove.parent[nodes], return_inverse=True)
+        noise = variances[nodes][:, None]
+        rows[nodes] = _rows_of_parts(counts[nodes].sum(axis=1), counts.shape[1] * noise[:, 0], rows[parents], split)
+        having, above = rows[nodes][:, None], shares[grove.parent[nodes]]
+        expected = having * above
+        found = np.maximum(expected + _signals(counts[nodes] - expected, having, above, noise, split), 0)
+        found += AFTER_PARENT * above
+        shares[nodes] = found / found.sum(axis=1, keepdims=True)
+    return shares
+
+
+def _rows_of_parts(counts: Floats, variances: Floats, rows: Floats, split: Integers) -> Floats:
+    """How many rows the parts of splits have: noisy numbers drawn towards even ones, which deviate by as much again.
+
+    *rows* are those of each split, which its parts add up to.
+    """
+    even = (rows / np.bincount(split))[split]
+    having = np.maximum(averaged(even, even**2, counts, variances), 0) + 1
+    return np.asarray(having * (rows / np.bincount(split, having))[split])
+
+
+def _signals(apart: Floats, rows: Floats, share: Floats, noise: Floats, split: Integers) -> Floats:
+    """How far the parts of splits really are from what is expected of them: parts by classes."""
+    spread = np.maximum(share * (1 - share), SMALLEST)
+    greatest, unsure = rows**2 * spread, noise + rows * spread
+    strengths = (0.0, *STRENGTHS)
+    fits = []
+    for strength in strengths:
+        total = strength * greatest + unsure
+        fit = -(apart**2 / total + np.log(total)).sum(axis=1) / 2
+        fits.append(np.bincount(split, fit) * (share.shape[1] - 1) / share.shape[1])
+    chances = np.array(_chances(list(np.array(fits).T)))
+    signals = np.zeros_like(apart)
+    for strength, chance in zip(strengths, chances.T, strict=True):
+        signals += chance[split][:, None] * (strength * greatest / (strength * greatest + unsure)) * apart
+    return signals
 
 
 MOST = 2.0

@@ -10,14 +10,16 @@ themselves.
 
 *Why it is private.* Three kinds of questions in turn, each answered by a mechanism: class counts, splits, leaf
 counts. The depth, the utility, whether splits are random, and the handicap are computed from the noisy class counts and
-public numbers. With d levels, a level's splits get split_share / d of what the class counts leave over, and the leaves
-of a tree whose splits are released get all that is left then; so all of it costs epsilon, whatever d is and wherever
-growing ends. A handicap is the same for all tables, so it takes nothing from the pick's proof (`split_scores`). What is
-made of the counts afterwards uses released and public numbers alone.
+public numbers. Splits get split_share of what the class counts leave over, a level of them its part of what is left of
+that by a rule of public numbers and splits released before. The leaves of a tree whose splits are released get all that
+is left then; so all of it costs epsilon, however many levels there are and wherever growing ends. A handicap is the
+same for all tables, so it takes nothing from the pick's proof (`split_scores`). What is made of the counts afterwards
+uses released and public numbers alone.
 """
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -30,8 +32,8 @@ from jostle.options.classification.noisy_tables import log_shares, noise_varianc
 from jostle.options.growing import (
     AtDepth,
     AtRandom,
-    BySupport,
     ByUtility,
+    Frontier,
     Grove,
     NumericSplits,
     add_upwards,
@@ -79,12 +81,49 @@ class ByRows:
         return Decision(choice.everywhere("Max"), between)
 
 
+UNEVEN = 0.5
+"""Below splits into many parts, leaves go on whose mean has so much of the rows that two parts are to share."""
+
+
+@frozen(kw_only=True)
+class OnWhatIsLeft:
+    """Splits by utility, with what is left for splits shared by the levels that are still to come.
+
+    A split by value makes more leaves than the two that the depth allows for: there are fewer levels to come below it,
+    and these get more. Known of leaves is into how many parts released splits go, and that is public.
+    """
+
+    utility: Utility
+    handicap: float
+    rows: float
+    least: float
+    """The rows that a leaf of even splits is to have to be worth splitting in two."""
+    levels: int
+    """However many rows there are."""
+    leaves: Fraction
+    """What is kept for the leaves."""
+
+    def goes_on(self, db: Probe, grove: Grove, frontier: Frontier) -> NDArray[np.bool_]:
+        """Which leaves are expected to have rows enough, if anything is left; the root goes on in any case."""
+        if not grove.depth:
+            return np.ones(len(frontier), dtype=np.bool_)
+        worth = self.rows * grove.part[frontier.nodes] > self.least * UNEVEN
+        return np.asarray(worth & (left_of(db) > self.leaves))
+
+    def choose(self, db: Probe, grove: Grove, frontier: Frontier) -> NDArray[np.int64]:
+        """The candidates picked."""
+        halvings = math.ceil(math.log2(max(1.0, self.rows * float(grove.part[frontier.nodes].max()) / self.least)))
+        to_come = max(1, min(self.levels - grove.depth, halvings))
+        picks = (left_of(db) - self.leaves) / to_come
+        return ByUtility(utility=self.utility, epsilon=picks, handicap=self.handicap).choose(db, grove, frontier)
+
+
 @option
 @frozen(kw_only=True)
 class PooledTree(Classifier):
     """One greedy tree of a depth that fits, its leaves shrunk towards their ancestors."""
 
-    version = 3
+    version = 4
 
     least_rows: float = positive(10.0)
     """A tree is as deep as its mean leaf has so many rows, counted in scales of noise; but at least one level.
@@ -151,10 +190,15 @@ class PooledTree(Classifier):
             return
         picks = rest * self.split_share
         utility: Utility = "Gini" if rule == "Gini" else "Max"
-        splitting = ByUtility(utility=utility, epsilon=picks / levels, handicap=self.handicap / float(rest - picks))
-        # A split by value makes more leaves than the two that the depth allows for: what is below it ends sooner.
-        stopping = BySupport(rows=rows, least=2 * least_rows * (levels + 1) / float(epsilon))
-        grow(db, grove, levels, splitting, stopping if levels > 1 else AtDepth(), ask_at_end=False)
+        growing = OnWhatIsLeft(
+            utility=utility,
+            handicap=self.handicap / float(rest - picks),
+            rows=rows,
+            least=2 * least_rows * (levels + 1) / float(epsilon),
+            levels=levels,
+            leaves=rest - picks,
+        )
+        grow(db, grove, levels, growing, growing, ask_at_end=False)
 
 
 def pooled(
@@ -210,6 +254,8 @@ class PooledBayes(Classifier):
     with what is left, so all of it costs epsilon, whatever was decided. Pooling, shrinking and w use released and
     public numbers.
     """
+
+    version = 2
 
     least_rows: float = positive(10.0)
     """A tree is as deep as its mean leaf has so many rows, counted in scales of noise; but at least one level."""

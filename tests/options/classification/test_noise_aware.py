@@ -160,6 +160,20 @@ def test_a_column_of_many_values_is_split_by_them_where_that_pays() -> None:
     assert right["PooledTree(numeric=ordered)"] < 0.6
 
 
+def test_below_a_split_by_value_the_fewer_levels_that_are_left_get_more() -> None:
+    """Four values of two columns make 16 classes: after a split in four, two levels are left in place of three."""
+    codes = np.random.default_rng(9).integers(0, [4, 4, 8, 8], (1500, 4))
+    schema = schema_of(4, 4, 8, 8, 16)
+    rows = np.column_stack([codes, 4 * codes[:, 0] + codes[:, 1]]).tolist()
+    trace = Trace()
+    db = jostle.rehearse(table_of(rows, schema), epsilon=1, seed=6, trace=trace)
+    model: Any = get("PooledTree")(db, epsilon=1)
+    spent = [each.epsilon for each in trace.records if isinstance(each, Charged) and "split level" in each.site]
+    assert spent == [Fraction(9, 20) * share for share in (Fraction(1, 4), Fraction(3, 8), Fraction(3, 8))]
+    assert db.spent == 1
+    assert (model.chances(every_row(schema)).argmax(axis=1).reshape(16, 64) == np.arange(16)[:, None]).all()
+
+
 # Ledger
 
 
@@ -202,6 +216,25 @@ def test_a_leaf_keeps_its_own_shares_without_noise_and_takes_its_parent_s_where_
     assert own[2].tolist() == pytest.approx([1 / 3, 2 / 3], abs=1e-2)
     drowned = pooled_shares(stump(), counts, np.full(3, 1e12), counts[0], 1e-9)
     assert np.allclose(drowned, drowned[0], atol=1e-3)
+
+
+def test_parts_that_noise_alone_sets_apart_have_their_parent_s_shares_and_others_their_own() -> None:
+    """A noise of variance 400 moves a count by 20: a difference of 10 is none, one of 190 is."""
+    for apart, found in ((10, 0.5), (190, 0.975)):
+        counts = np.array([[400.0, 400.0], [200.0 + apart, 200.0 - apart], [200.0 - apart, 200.0 + apart]])
+        shares = pooled_shares(stump(), counts, np.full(3, 400.0), counts[0], 400.0)
+        assert shares[1:, 0].tolist() == pytest.approx([found, 1 - found], abs=0.02)
+
+
+def test_a_part_whose_rows_drown_in_the_noise_of_many_classes_is_taken_to_have_an_even_part() -> None:
+    """Of 20 classes with noise of deviation 10 the sum is off by 45; the one class of 50 rows is seen."""
+    counts = np.zeros((3, 20))
+    counts[1, 3], counts[2, 5], counts[1, 10:] = 50, 50, -5
+    counts[0] = counts[1] + counts[2]
+    shares = pooled_shares(stump(), counts, np.array([200.0, 100.0, 100.0]), np.maximum(counts[0], 0), 1.0)
+    assert shares[1].argmax() == 3
+    assert shares[2].argmax() == 5
+    assert min(shares[1, 3], shares[2, 5]) > 0.6
 
 
 def test_tables_that_noise_alone_explains_mostly_become_independent() -> None:
