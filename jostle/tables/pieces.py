@@ -100,7 +100,7 @@ def quietly(
     An exception stays here: engines send it, and the rows in its frames, to logs and screens.
     """
 
-    def worked(piece: Piece | None, *args: Facts.args, **kwargs: Facts.kwargs) -> Result | None:
+    def worked(piece: Piece | None, /, *args: Facts.args, **kwargs: Facts.kwargs) -> Result | None:
         try:
             return None if piece is None else work(piece, *args, **kwargs)
         except Exception:  # noqa: BLE001 - see above
