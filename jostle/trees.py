@@ -13,8 +13,8 @@ from typing import Any, Literal, get_args
 
 from jostle.errors import OptionError, SchemaError, TreeError, described, shown
 from jostle.given import given_as, given_items
+from jostle.lang.messages import Stop
 from jostle.lang.operations import any_of, best_of
-from jostle.lang.stops import Stop
 from jostle.lang.tree_values import pruned, to_model
 from jostle.lang.values import Leaf, attribute_of
 from jostle.lang.values import TreeNode as _Node
@@ -93,7 +93,8 @@ def _refused() -> Iterator[None]:
     try:
         yield
     except Stop as stop:
-        raise TreeError(stop.title, why=stop.why, fix=stop.fix) from None
+        title, why, fix = stop.words
+        raise TreeError(title, why=why, fix=fix) from None
 
 
 def best_split(

@@ -68,13 +68,6 @@ def _dominates(one: Amount, other: Amount) -> bool:
     return one.share >= other.share and one.fixed >= other.fixed
 
 
-TWO_DATABASES = (
-    "J506",
-    "private values of two databases are put together",
-    "each has a budget of its own",
-    "buy each of them, and put together what comes out",
-)
-"""Refused: the code, what it is, why, and what to do."""
 NONE = Amount()
 UNBOUNDED = Amount(known=False)
 

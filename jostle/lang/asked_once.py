@@ -23,7 +23,7 @@ from attrs import frozen
 
 from jostle.lang import nodes
 from jostle.lang.builtins import BUILTINS, KEEPING
-from jostle.lang.scopes import target_names
+from jostle.lang.nodes import target_names
 
 MANY = 2
 LIGHT = (

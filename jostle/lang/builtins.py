@@ -36,7 +36,7 @@ from jostle.lang.facts import (
     joined,
     private,
 )
-from jostle.lang.guard import BUY_EACH, BUY_FIRST, Checker, Place, budget, buys, nothing_private, predict_looks
+from jostle.lang.guard import Checker, Place, budget, buys, nothing_private, predict_looks
 from jostle.lang.pricing import Pricer, items, mapped, side_by_side
 from jostle.lang.pricing_private import bought, made, mixed, picked_by, refused
 from jostle.lang.pricing_public import (
@@ -66,21 +66,20 @@ Knows = Callable[[Pricer, Span, "Builtin", list[Any]], Any]
 """What a function gives, as far as is known, where a program is run without data; it spends, and reports."""
 
 
-def _must_be_public(code: str, title: str, why: str, fix: str = BUY_FIRST) -> Guards:
+def _must_be_public(said: str) -> Guards:
     def guards(checker: Checker, builtin: Builtin, node: nodes.Call, given: list[World], place: Place) -> World:  # noqa: ARG001
         wrong = [(number, world) for number, world in enumerate(given) if world.holds_private]
         for number, world in wrong:
             what = world.word if world.is_private else "a list of private values"
-            way_out = fix if world.is_private or "{{" not in fix else BUY_EACH
             written = builtin.written(node, number)
-            checker.report(code, title.format(name=builtin.name, what=what), written, why, way_out)
+            checker.report(said, written, inside=not world.is_private, name=builtin.name, what=what)
         # Nothing is said about what is computed from a mistake.
         return NOTHING if wrong else PUBLIC
 
     return guards
 
 
-REFUSED = _must_be_public("J217", "`{name}` of {what}", "how far one row can change the result has no small bound")
+REFUSED = _must_be_public("J217 refused")
 """What becomes of private values where nothing else is said."""
 
 
@@ -153,13 +152,7 @@ class Builtin:
 # Of public values alone
 
 
-TESTED = _must_be_public("J202", "`{name}` of {what}", "what follows from it would show it without noise")
-COMPARED = _must_be_public(
-    "J216",
-    "`{name}` of private values",
-    "one row can change which it is",
-    "noisyMax(domain, utilities, epsilon)",
-)
+TESTED, COMPARED = _must_be_public("J202 tested"), _must_be_public("J216 largest")
 
 
 def _size(pricer: Pricer, span: Span, builtin: Builtin, given: list[Any]) -> Any:
@@ -186,8 +179,8 @@ def _range(pricer: Pricer, span: Span, builtin: Builtin, given: list[Any]) -> An
 def _passed_on(checker: Checker, builtin: Builtin, node: nodes.Call, given: list[World], place: Place) -> World:  # noqa: ARG001
     for number, world in enumerate(given):
         if world.is_private:
-            title, culprit = f"`{builtin.name}` of {world.word}", builtin.written(node, number)
-            checker.report("J205", title, culprit, "its items would show it without noise", BUY_FIRST)
+            culprit = builtin.written(node, number)
+            checker.report("J205 items", culprit, name=builtin.name, what=world.word)
     return container([joined(world.each() for world in given)])
 
 
@@ -237,8 +230,7 @@ def _aggregate(checker: Checker, builtin: Builtin, node: nodes.Call, given: list
         return PUBLIC
     kinds = joined(worlds).kinds | joined(world.each() for world in worlds if world.inside is not None).kinds
     if kinds & {"table", "score"}:
-        title = f"`{builtin.name}` of {joined(worlds).word}"
-        checker.report("J219", title, node, "it takes numbers", "len(D) is how many rows D has")
+        checker.report("J219 numbers", node, name=builtin.name, what=joined(worlds).word)
     return private("number")
 
 
@@ -259,7 +251,7 @@ def _len(checker: Checker, builtin: Builtin, node: nodes.Call, given: list[World
     if "table" in world.kinds:
         return private("number")
     if world.kinds & {"number", "score"}:
-        checker.report("J219", f"`len` of {world.word}", node, "a number has no length", "len(db)")
+        checker.report("J219 length", node, what=world.word)
     return PUBLIC
 
 
@@ -281,8 +273,7 @@ def _score(kind: str) -> Guards:
             predict_looks(checker, node.span)
         for number, world in enumerate(given[:2]):
             if world.holds_private:
-                title, why = "a private value says which column", "which column is looked at shows it without noise"
-                checker.report("J206", title, builtin.written(node, number), why, BUY_FIRST)
+                checker.report("J206 column", builtin.written(node, number))
         return private(kind)
 
     return guards
@@ -302,11 +293,10 @@ def _noisy_count(checker: Checker, builtin: Builtin, node: nodes.Call, given: li
         nothing_private(checker, builtin.name, builtin.written(node, 0))
     elif world.kinds & {"score", "groups"}:
         checker.report(
-            "J219",
-            f"`{builtin.name}` of {world.word if 'score' in world.kinds else 'several groups'}",
+            "J219 count",
             builtin.written(node, 0),
-            "it gives one number of rows",
-            "noisyCount(D, epsilon / 2)",
+            name=builtin.name,
+            what=world.word if "score" in world.kinds else "several groups",
         )
     return PUBLIC
 
@@ -333,19 +323,18 @@ def _noisy_statistic(checker: Checker, builtin: Builtin, node: nodes.Call, given
         budget(checker, asked.pop(), builtin.written(node, len(given) - 1))
     for number, world in enumerate(asked, start=1):
         if world.holds_private:
-            why = "what is looked at, and what is asked of it, shows without noise"
-            checker.report("J206", "a private value says which column", builtin.written(node, number), why, BUY_FIRST)
+            checker.report("J206 asked", builtin.written(node, number))
     if table != NOTHING and not table.is_private:
         nothing_private(checker, builtin.name, builtin.written(node, 0))
     elif table.is_private and "table" not in table.kinds:
-        title, why = f"`{builtin.name}` of {table.word}", "it is of a column of a database"
-        checker.report("J219", title, builtin.written(node, 0), why, builtin.head)
+        written = builtin.written(node, 0)
+        checker.report("J219 column", written, name=builtin.name, what=table.word, head=builtin.head)
     return PUBLIC
 
 
 def _of_column(pricer: Pricer, span: Span, builtin: Builtin, given: list[Any]) -> Any:
     asked = given[: len(builtin.parameters) - 1]
-    if pricer.schema is not None:
+    if pricer.schema is not None and len(asked) == len(builtin.parameters) - 1 and None not in asked:
         from jostle.lang.pricing_schema import check_statistic  # noqa: PLC0415 - only with a schema
 
         check_statistic(pricer, span, builtin.name, asked)
@@ -361,31 +350,13 @@ def _noisy_max(checker: Checker, builtin: Builtin, node: nodes.Call, given: list
     if len(given) > 2:
         budget(checker, given[2], builtin.written(node, 2))
     if domain.holds_private:
-        checker.report(
-            "J220",
-            "`noisyMax` picks among private values",
-            builtin.written(node, 0),
-            "what is picked is shown as it is, so candidates are public",
-            "noisyMax(domain=atts, utilities=U, epsilon=e)",
-        )
+        checker.report("J220 picked", builtin.written(node, 0))
     if utilities.is_private:
-        checker.report(
-            "J219",
-            f"the utilities are {utilities.word}, not a list",
-            builtin.written(node, 1),
-            "there is one for each candidate",
-            "U = [maxScore(a, clss, D) for a in atts]",
-        )
+        checker.report("J219 utilities", builtin.written(node, 1), what=utilities.word)
     elif utilities.inside is not None and not utilities.inside.is_private:
         nothing_private(checker, "noisyMax", builtin.written(node, 1))
     elif utilities.inside is not None and utilities.inside.kinds & {"table", "groups"}:
-        checker.report(
-            "J219",
-            "a utility is no single number",
-            builtin.written(node, 1),
-            "candidates are compared by one number each",
-            "[len(D[a = v]) for v in a]",
-        )
+        checker.report("J219 utility", builtin.written(node, 1))
     return NOTHING if domain.holds_private else domain.each()
 
 
@@ -415,17 +386,6 @@ def _tree(checker: Checker, builtin: Builtin, node: nodes.Call, given: list[Worl
 A_NUMBER, A_TEXT, AN_ATTRIBUTE = frozenset({NUMBER}), frozenset({TEXT}), frozenset({ATTRIBUTE})
 SPLIT, PICK = "(attribute, label, table)", "(domain, utilities, epsilon=...)"
 OF_COLUMN = "(table, attribute, epsilon=...)"
-ROUNDS = ("a private number of rounds", "how often a loop runs shows in the output", "buy it first: {{ ... }}")
-REHEARSED = (
-    "{what} goes into a rehearsal",
-    "rehearsals are on public databases, and show everything",
-    "use public ones",
-)
-SHOWN = ("{what} is printed", "it would be seen without noise", "print({{ ... }})")
-MESSAGE = ("{what} in a message", "whoever reads it sees it without noise")
-IN_ORDER = ("`{name}` of private values", "their order shows them without noise")
-PRUNED = ("a tree with private values is pruned", "pruning compares them")
-NAMED = ("a private value is a file name", "which file is opened shows it")
 
 _ALL = (
     Builtin("abs(x)", "the size of a number without its sign", A_NUMBER, _abs, _made),
@@ -435,7 +395,7 @@ _ALL = (
     Builtin("argmin(scores)", "the key with the smallest value, or the index of the smallest item", LISTED, COMPARED),
     Builtin("ceil(x)", "the next whole number above", A_NUMBER),
     Builtin("exp(x)", "e to the power of a number", A_NUMBER),
-    Builtin("fail(message)", "nothing; it ends the run with a sentence", A_TEXT, _must_be_public("J207", *MESSAGE)),
+    Builtin("fail(message)", "nothing; it ends the run with a sentence", A_TEXT, _must_be_public("J207 message")),
     Builtin("floor(x)", "the next whole number below", A_NUMBER),
     Builtin(
         "len(x)", "how many items a list has; of a table, its rows, which is private", LISTED | A_TEXT, _len, _length
@@ -453,12 +413,12 @@ _ALL = (
     Builtin("max(x, *xs)", "the largest of several values, or of a list", SUMMED, _aggregate, _made),
     Builtin("mean(xs)", "the mean of a list", SUMMED, _aggregate, _made),
     Builtin("min(x, *xs)", "the smallest of several values, or of a list", SUMMED, _aggregate, _made),
-    Builtin("print(*values)", "nothing; it shows public or released values", None, _must_be_public("J204", *SHOWN)),
+    Builtin("print(*values)", "nothing; it shows public or released values", None, _must_be_public("J204")),
     Builtin(
         "range(start, stop=..., step=...)",
         "whole numbers from 0 or a start up to before a stop",
         A_NUMBER,
-        _must_be_public("J205", *ROUNDS),
+        _must_be_public("J205 rounds"),
         _range,
     ),
     Builtin("round(x, digits=...)", "the nearest number with so many digits after the point", A_NUMBER),
@@ -469,7 +429,7 @@ _ALL = (
         REFUSED,
         _size,
     ),
-    Builtin("sorted(xs)", "the items in order", LISTED, _must_be_public("J216", *IN_ORDER), _listed, keeps=True),
+    Builtin("sorted(xs)", "the items in order", LISTED, _must_be_public("J216 order"), _listed, keeps=True),
     Builtin("sqrt(x)", "the square root", A_NUMBER),
     Builtin("stddev(xs)", "the standard deviation of a list", SUMMED, _aggregate, _made),
     Builtin("sum(xs)", "the sum of a list", SUMMED, _aggregate, _made),
@@ -500,15 +460,15 @@ _ALL = (
         "C45_Prune(tree)",
         "the tree without branches that are no better than a leaf",
         None,
-        _must_be_public("J217", *PRUNED),
+        _must_be_public("J217 pruned"),
     ),
     Builtin(
         "rehearse(option, database, scale, epsilon)",
         "the error of an Option on a public database, which costs nothing",
         None,
-        _must_be_public("J211", *REHEARSED),
+        _must_be_public("J211 rehearsal"),
     ),
-    Builtin("public(path)", "the public databases of a file or folder", A_TEXT, _must_be_public("J211", *NAMED)),
+    Builtin("public(path)", "the public databases of a file or folder", A_TEXT, _must_be_public("J211 file")),
 )
 
 BUILTINS: dict[str, Builtin] = {each.name: each for each in _ALL}

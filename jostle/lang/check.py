@@ -6,7 +6,7 @@ that need a whole tree run only if every line could be read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from attrs import field, frozen
@@ -15,13 +15,12 @@ from jostle.errors import Diagnostic, Source
 from jostle.lang import nodes
 from jostle.lang.choices import check_choices
 from jostle.lang.extents import TooDeepError, deep_enough
-from jostle.lang.guard_rules import check_worlds
+from jostle.lang.guard_rules import checked_worlds
 from jostle.lang.lexer import MOST_MISTAKES
+from jostle.lang.messages import broken_off, message
 from jostle.lang.names import check_names
 from jostle.lang.parser import parse_text
-from jostle.lang.places import check_places
 from jostle.lang.price import Pricing
-from jostle.lang.stops import broken_off
 
 if TYPE_CHECKING:
     from jostle.tables.schema import Schema
@@ -30,6 +29,53 @@ UNDEFINED = "J101"
 """A name that nothing defines."""
 
 Pass = Callable[[nodes.Module], Iterable[Diagnostic]]
+
+
+def check_places(module: nodes.Module) -> Iterator[Diagnostic]:
+    """Report imports, functions and classes inside others, `return` outside, `==` for a part."""
+    yield from _check(module.body, "program")
+    for node in nodes.walk(module):
+        if isinstance(node, nodes.Index) and _looks_like_a_part(node.index):
+            yield message("J017 equals", node.index.span)
+
+
+def _looks_like_a_part(index: nodes.ExpressionNode) -> bool:
+    if isinstance(index, nodes.BooleanOperation):
+        return any(_looks_like_a_part(operand) for operand in index.operands)
+    return isinstance(index, nodes.Comparison) and "==" in index.operators
+
+
+def _check(body: Sequence[nodes.Statement], where: str) -> Iterator[Diagnostic]:  # noqa: C901, PLR0912 - one case per kind of node
+    for statement in body:
+        match statement:
+            case nodes.FunctionDefinition():
+                if where.startswith("block") or (where == "function" and statement.marks):
+                    yield message("J016 option" if statement.marks else "J016 function", statement.name_span)
+                yield from _check(statement.body, "function")
+            case nodes.ClassDefinition():
+                if where not in {"program", "unknown"}:
+                    yield message("J016 class", statement.name_span)
+                yield from _check(statement.body, "class")
+            case nodes.If():
+                for branch in statement.branches:
+                    yield from _check(branch.body, _in_block(where))
+            case nodes.For():
+                yield from _check(statement.body, _in_block(where))
+            case nodes.Broken():
+                yield from _check(statement.body, "unknown")
+            case nodes.Import() if where not in {"program", "unknown"}:
+                yield message("J016 import", statement.span)
+            case nodes.Return() if where in {"program", "block of the program"}:
+                yield message("J016 return", statement.span)
+            case nodes.Pass():
+                pass
+            case _ if where == "class":
+                yield message("J016 statement", statement.span)
+
+
+def _in_block(where: str) -> str:
+    return "block of the program" if where in {"program", "block of the program"} else "block"
+
 
 PASSES: tuple[Pass, ...] = (check_places, check_names, check_choices)
 """These stand lines that could not be read: what is in them is left alone."""
@@ -58,7 +104,10 @@ def check(source: Source, schema: Schema | None = None) -> Checked:
     """A program's tree and all mistakes that can be found without data; with a schema, those on such a table."""
     parsed = parse_text(source)
     pricing = Pricing(parsed.module)
-    whole: tuple[Pass, ...] = (check_worlds, lambda _: pricing.check())  # these need every line
+    whole: tuple[Pass, ...] = (
+        lambda module: checked_worlds(module).found.values(),
+        lambda _: pricing.check(),
+    )  # these need every line
     passes = () if parsed.deep else PASSES if parsed.diagnostics else (*PASSES, *whole)
     found = {*parsed.diagnostics, *_found(passes, parsed.module)}
     unknown = {each.span for each in found if each.code == UNDEFINED}
@@ -79,8 +128,6 @@ def _found(passes: Iterable[Pass], module: nodes.Module) -> tuple[Diagnostic, ..
             return tuple(mistake for each in passes for mistake in each(module))
     except TooDeepError:
         span = module.body[0].span
-        why = "all ways through a program are gone before it runs, calls in calls"
-        return (Diagnostic("J008", "functions call each other too deep", span, why, "call fewer in a row"),)
+        return (message("J008 calls", span),)
     except Exception as failure:  # noqa: BLE001 - whatever it is, nobody is shown Python's innards, and nothing runs
-        mistake = broken_off(failure, "checking")
-        return (Diagnostic(mistake.code, mistake.title, module.body[0].span, mistake.why, mistake.fix),)
+        return (broken_off(failure, "checking").at(module.body[0].span),)

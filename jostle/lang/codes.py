@@ -1,23 +1,19 @@
 """The catalogue of mistakes: for each code the rule, a wrong program and a right one.
 
-An entry is a file in `explanations/`: a title, the rule, then `wrong:` and `right:` with programs indented by four.
 Codes go by the pass that finds the mistake.
 """
 
 from __future__ import annotations
 
-import re
-from functools import cache
-from pathlib import Path
-from textwrap import dedent, indent
+from textwrap import indent
 
 from attrs import frozen
 
 from jostle.errors import Diagnostic, JostleError, Source, render
 from jostle.lang.check import check
+from jostle.lang.messages import FOLDER, sections
 from jostle.lang.references import check_named
 
-FOLDER = Path(__file__).with_name("explanations")
 EXAMPLE = FOLDER / "example.toml"
 """A schema with the columns of the programs here."""
 FAMILIES = {
@@ -87,7 +83,6 @@ class Refusal:
         }
 
 
-@cache
 def codes() -> tuple[str, ...]:
     """All codes in the catalogue, in order."""
     return tuple(sorted(path.stem for path in FOLDER.glob("J*.txt")))
@@ -95,27 +90,17 @@ def codes() -> tuple[str, ...]:
 
 def explain(code: str) -> Refusal:
     """The entry of a code."""
-    wanted = code.strip().upper()
-    if wanted not in codes():
-        family = [each for each in codes() if each[:2] == wanted[:2]]
-        why = f"the codes of {FAMILIES[wanted[:2]]} are {', '.join(family)}" if family else f"there are {_families()}"
+    wanted, known = code.strip().upper(), codes()
+    if wanted not in known:
+        families = {start: [each for each in known if each[:2] == start] for start in FAMILIES}
+        if family := families.get(wanted[:2]):
+            why = f"the codes of {FAMILIES[wanted[:2]]} are {', '.join(family)}"
+        else:
+            ends = (f"{known[0]} to {known[-1]} ({FAMILIES[start]})" for start, known in families.items())
+            why = f"there are {', '.join(ends)}"
         raise JostleError(
             f"there is no code {code}", why=why, fix="copy the code out of the brackets in a message, as in error[J101]"
         )
-    return _read(wanted, (FOLDER / f"{wanted}.txt").read_text("utf-8"))
-
-
-def _families() -> str:
-    """The first and the last code of each family, in words."""
-    found = []
-    for start, name in FAMILIES.items():
-        known = [code for code in codes() if code[:2] == start]
-        found.append(f"{known[0]} to {known[-1]} ({name})")
-    return ", ".join(found)
-
-
-def _read(code: str, text: str) -> Refusal:
-    head, *rest = re.split(r"^(wrong|right):\n", text, flags=re.MULTILINE)
-    title, _, rule = head.partition("\n")
-    programs = {name: dedent(body).strip("\n") for name, body in zip(rest[::2], rest[1::2], strict=True)}
-    return Refusal(code, title, rule.strip(), programs.get("wrong", ""), programs.get("right", ""))
+    found = sections(wanted)
+    title, _, rule = found["entry"].partition("\n")
+    return Refusal(wanted, title, rule.strip(), found.get("wrong", ""), found.get("right", ""))

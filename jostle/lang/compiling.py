@@ -16,11 +16,10 @@ from jostle.lang import nodes
 from jostle.lang.asked_once import Once, once_in
 from jostle.lang.builtins import BUILTINS, EPSILON
 from jostle.lang.frames import Frame
-from jostle.lang.nodes import show_expression
+from jostle.lang.messages import MISTAKES, Stop, placed
+from jostle.lang.nodes import defined_in, show_expression, target_names
 from jostle.lang.operations import NUMERIC
 from jostle.lang.operators import BINARY, items, negated
-from jostle.lang.scopes import defined_in, target_names
-from jostle.lang.stops import MISTAKES, Stop, placed
 from jostle.lang.values import TableValue
 
 UNKNOWN = object()
@@ -273,8 +272,7 @@ class Compiler:
         def unpack(frame: Frame, value: Any) -> None:
             found = list(items(value, "what is given several names"))
             if len(found) != len(slots):
-                title = f"{len(found)} values for {len(slots)} names"
-                raise self.placed(Stop("J508", title, "there is one value for each", "a, b = pair"), target.span)
+                raise self.placed(Stop("J508 names", count=len(found), names=len(slots)), target.span)
             for slot, each in zip(slots, found, strict=True):
                 frame.names[slot] = each
 
@@ -370,9 +368,7 @@ class Compiler:
                     return constant(known)
                 kind = self.kinds.get(type(node))
                 if kind is None:
-                    raise self.placed(
-                        Stop("J901", "this does not run yet", "a mistake of ours", "report it"), node.span
-                    )
+                    raise self.placed(Stop("J901 expression"), node.span)
                 return kind(self, node, scope)
 
     def _name(self, node: nodes.Name, scope: Scope) -> Go:
@@ -392,15 +388,14 @@ class Compiler:
             return lambda frame: frame.names[slot]
         if name in BUILTINS:
             return constant(BUILTINS[name])
-        raise self.placed(Stop("J101", f"`{name}` is not defined", "no value has this name", "define it"), node.span)
+        raise self.placed(Stop("J101 value", name=name), node.span)
 
     def _variable(self, node: nodes.Name, slot: str) -> Go:
         def local(frame: Frame) -> Any:
             try:
                 return frame.names[slot]
             except KeyError:
-                why = "it is given one only on another way through the function"
-                mistake = Stop("J513", f"`{node.name}` has no value here", why, f"give it one before: {node.name} = 0")
+                mistake = Stop("J513 here", name=node.name)
                 raise self.placed(mistake, node.span) from None
 
         return local
@@ -412,8 +407,7 @@ class Compiler:
             try:
                 return known[name]
             except KeyError:
-                why = "a program is read from top to bottom"
-                mistake = Stop("J513", f"`{name}` has no value yet", why, "move its definition up")
+                mistake = Stop("J513 yet", name=name)
                 raise self.placed(mistake, node.span) from None
 
         return of_program

@@ -9,26 +9,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
-from operator import itemgetter
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from jostle.errors import JostleError, Span
+from jostle.errors import JostleError
 from jostle.lang import nodes
 from jostle.lang.builtins import BUILTINS, EPSILON, KEEPING, Builtin
 from jostle.lang.compiling import Compiler, Go, Scope, constant
 from jostle.lang.compiling_values import VALUES, LambdaValue
-from jostle.lang.frames import Frame, Function, bound
+from jostle.lang.frames import Frame, Function, bound, named_slot
 from jostle.lang.library import DATABASE, LibraryOption, library_options
 from jostle.lang.lowering import OfColumns, Query, fact_of, lower
+from jostle.lang.messages import MISTAKES, Stop, broken_off
 from jostle.lang.nodes import show_expression
 from jostle.lang.operations import BUYING, PLAIN, as_bought, operated
 from jostle.lang.operators import fraction, items, kind_of
 from jostle.lang.program_options import ProgramOption
-from jostle.lang.scopes import named_slot
-from jostle.lang.stops import MISTAKES, Stop, broken_off
 from jostle.lang.values import Axis, ByGroup, KnownAttribute, OneValue, PrivateNumber, TableValue, no_column, numbered
 from jostle.options.base import Option
 
@@ -42,8 +39,7 @@ def called(frame: Frame, option: Option, given: Sequence[Any], named: Mapping[st
     epsilon = wanted.pop(EPSILON, None)
     (table, *questions), wanted = _arranged(option, given, wanted)
     if not isinstance(table, TableValue):
-        title, why = f"`{option.name}` is given {kind_of(table)} in place of a database", "an Option answers from one"
-        raise Stop("J501", title, why, f"write {option.name}(db)")
+        raise Stop("J501 database_running", name=option.name, kind=kind_of(table))
     if not isinstance(option, ProgramOption):
         _check_questions(option, questions)
     budget = frame.budget() if epsilon is None else fraction(epsilon, EPSILON)
@@ -58,8 +54,7 @@ def called(frame: Frame, option: Option, given: Sequence[Any], named: Mapping[st
 def _with_parameters(option: Option, known: LibraryOption, named: Mapping[str, Any]) -> Option:
     """The same Option with parameters, all of which are as they may be."""
     if option != type(option)():
-        why = "an Option of the library is given its parameters once, by its name"
-        raise Stop("J113", f"`{option.name}` is given parameters", why, f"write {known.example}")
+        raise Stop("J113 again", name=option.name, example=known.example)
     made: Option = type(option)(**{name: known.parameter(name, value) for name, value in named.items()})
     return made
 
@@ -92,8 +87,7 @@ def _check_questions(option: Option, questions: Sequence[Any]) -> None:
     """Refuse questions that are not of the kind that the Option's task asks."""
     for each, (name, kind) in zip(questions, option.task.question.beside.items(), strict=False):
         if each is not None and not isinstance(each, kind):
-            title, why = f"`{option.name}` is given {kind_of(each)} in place of {name}", f"{name} come from the caller"
-            raise Stop("J501", title, why, f"def answer(db, {name}):")
+            raise Stop("J501 asked", option=option.name, kind=kind_of(each), name=name)
 
 
 # Facts and parts
@@ -125,33 +119,16 @@ def part(compiler: Compiler, node: nodes.Part, scope: Scope) -> Go:
             raise compiler.placed(mistake, span) from None
         return found
 
-    slots = [scope.slot(each) for each in (node.table, node.conditions[0].attribute, node.conditions[0].value)]
-    if len(node.conditions) > 1 or None in slots:
-        return run
-    fetched = itemgetter(*slots)
-
-    def of_variables(frame: Frame) -> Any:
-        try:
-            found, column, wanted = fetched(frame.names)
-        except KeyError:
-            return run(frame)  # which of them has no value, this says
-        try:
-            if type(found) is TableValue and type(column) is KnownAttribute:
-                return found.narrowed(column.name, wanted, remembered=remembered)
-            return found.narrowed(_name_of(found, column), wanted, remembered=remembered)
-        except MISTAKES as mistake:
-            raise compiler.placed(mistake, span) from None
-
-    return of_variables
+    return run
 
 
 def _name_of(table: Any, column: Any) -> str:
     """The name of a table's column."""
     if not isinstance(table, TableValue):
-        raise Stop("J501", f"{kind_of(table)} has parts", "a table has: D[best = v]", "xs[0] for an item of a list")
+        raise Stop("J501 parts", kind=kind_of(table))
     name = column.name if type(column) is KnownAttribute else column
     if type(name) is not str:
-        raise no_column(table, kind_of(name))
+        raise no_column(table.schema, kind_of(name))
     return name
 
 
@@ -178,9 +155,7 @@ def select(compiler: Compiler, node: nodes.Select, scope: Scope) -> Go:
     def run(frame: Frame) -> Any:
         found = table(frame)
         if not isinstance(found, TableValue):
-            raise Stop(
-                "J501", f"a query is of {kind_of(found)}", "rows are selected from a table", "select count() from db"
-            )
+            raise Stop("J501 query", kind=kind_of(found))
         query = Query(
             aggregate,
             None if value is None else value(frame),
@@ -234,8 +209,7 @@ def noised(compiler: Compiler, node: nodes.Noised, scope: Scope) -> Go:
     def run(frame: Frame) -> Any:
         found = numbered(value(frame))
         if not isinstance(found, PrivateNumber):
-            title = "a table is bought" if isinstance(found, TableValue) else f"{kind_of(found)} is bought"
-            raise Stop("J213", title, "{{ ... }} buys private numbers", "{{ len(db) }}")
+            raise Stop("J213 running", what="a table" if isinstance(found, TableValue) else kind_of(found))
         market = found.table.root.market
         if market is not None:
             return _plain(market.buy_cells(_from_root(found)), found.groups)
@@ -327,9 +301,6 @@ def over(compiler: Compiler, node: nodes.Over, scope: Scope) -> Go:
     return compiler.guarded(run, node.span)
 
 
-NONE_NAMED: Mapping[str, Any] = MappingProxyType({})
-
-
 def call(compiler: Compiler, node: nodes.Call, scope: Scope) -> Go:
     """A step that calls a function."""
     function, span = node.function, node.span
@@ -340,25 +311,16 @@ def call(compiler: Compiler, node: nodes.Call, scope: Scope) -> Go:
     given = [compiler.expression(argument, scope) for argument in node.arguments]
     site = scope.site(node, show_expression(function))
     value = compiler.expression(function, scope)
-    if named:
 
-        def run(frame: Frame) -> Any:
+    def run(frame: Frame) -> Any:
+        try:
             found = value(frame)
             listed = [each(frame) for each in given]
             return apply(frame, site, found, listed, {name: each(frame) for name, each in named.items()})
-
-        return compiler.guarded(run, span)
-
-    def run_plainly(frame: Frame) -> Any:
-        try:
-            found = value(frame)
-            if type(found) is Function:
-                return found.called(frame, [each(frame) for each in given], NONE_NAMED)
-            return apply(frame, site, found, [each(frame) for each in given], {})
         except MISTAKES as mistake:
             raise compiler.placed(mistake, span) from None
 
-    return run_plainly
+    return run
 
 
 def apply(frame: Frame, site: str, function: Any, given: list[Any], named: Mapping[str, Any]) -> Any:
@@ -375,7 +337,7 @@ def apply(frame: Frame, site: str, function: Any, given: list[Any], named: Mappi
     if isinstance(function, Option):
         found = called(frame, function, given, named)
         return found if isinstance(found, Option) else frame.program.bought(site, found)
-    raise Stop("J501", f"{kind_of(function)} is called", "functions and Options are called", "name a function")
+    raise Stop("J501 called", kind=kind_of(function))
 
 
 # Functions that every program knows
@@ -400,70 +362,14 @@ def _builtin(compiler: Compiler, node: nodes.Call, builtin: Builtin, scope: Scop
             lambda frame: operated(frame, site, name, [], {each: part(frame) for each, part in filled}), span
         )
     if name in BUYING:
-        return _bought(compiler, BUYING[name], scope.site(node, name), parts, span)
-    variables = [slot for argument in node.arguments if (slot := scope.slot(argument)) is not None]
-    if len(variables) == len(parts) > 1 and name not in KEEPING:
-        return _of_variables(compiler, PLAIN[name], variables, parts, span)
-    return _of_values(compiler, PLAIN[name], parts, span)
-
-
-def _bought(compiler: Compiler, operation: Callable[..., Any], site: str, parts: Sequence[Go], span: Span) -> Go:
-    """A step that calls a function that has to know who calls it, and where from."""
-    if len(parts) == 2:
-        first, second = parts
-
-        def of_two(frame: Frame) -> Any:
-            try:
-                return operation(frame, site, first(frame), second(frame))
-            except MISTAKES as mistake:
-                raise compiler.placed(mistake, span) from None
-
-        return of_two
+        buy, site = BUYING[name], scope.site(node, name)
+        return compiler.guarded(lambda frame: buy(frame, site, *[part(frame) for part in parts]), span)
+    operation, only = PLAIN[name], parts[0]
+    alone = len(parts) == 1
 
     def run(frame: Frame) -> Any:
         try:
-            return operation(frame, site, *[part(frame) for part in parts])
-        except MISTAKES as mistake:
-            raise compiler.placed(mistake, span) from None
-
-    return run
-
-
-def _of_values(compiler: Compiler, operation: Callable[..., Any], parts: Sequence[Go], span: Span) -> Go:
-    """A step that calls a function of values alone."""
-    if len(parts) == 1:
-        only = parts[0]
-
-        def of_one(frame: Frame) -> Any:
-            try:
-                return operation(only(frame))
-            except MISTAKES as mistake:
-                raise compiler.placed(mistake, span) from None
-
-        return of_one
-
-    def run(frame: Frame) -> Any:
-        try:
-            return operation(*[part(frame) for part in parts])
-        except MISTAKES as mistake:
-            raise compiler.placed(mistake, span) from None
-
-    return run
-
-
-def _of_variables(
-    compiler: Compiler, operation: Callable[..., Any], variables: Sequence[str], parts: Sequence[Go], span: Span
-) -> Go:
-    """A step that calls a function of several variables, whose values are fetched together."""
-    fetched = itemgetter(*variables)
-
-    def run(frame: Frame) -> Any:
-        try:
-            given = fetched(frame.names)
-        except KeyError:
-            given = tuple([part(frame) for part in parts])  # which of them has no value, this says
-        try:
-            return operation(*given)
+            return operation(only(frame)) if alone else operation(*[part(frame) for part in parts])
         except MISTAKES as mistake:
             raise compiler.placed(mistake, span) from None
 

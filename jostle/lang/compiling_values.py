@@ -13,12 +13,21 @@ from jostle.lang import nodes
 from jostle.lang.builtins import KEEPING
 from jostle.lang.compiling import NOTHING, UNKNOWN, Compiler, Go, Scope, folded
 from jostle.lang.extents import MOST_ITEMS, held, small_enough
-from jostle.lang.frames import Frame, bound
+from jostle.lang.frames import Frame, bound, named_slot
+from jostle.lang.messages import MISTAKES, Stop
+from jostle.lang.nodes import defined_in, target_names
 from jostle.lang.operations import PLAIN
-from jostle.lang.operators import BINARY, COMPARE, distinct, hashable, item_of, named_alike, negated
-from jostle.lang.scopes import defined_in, named_slot, target_names
-from jostle.lang.showing import holds_private, shown
-from jostle.lang.stops import MISTAKES, Stop
+from jostle.lang.operators import (
+    BINARY,
+    COMPARE,
+    distinct,
+    hashable,
+    holds_private,
+    item_of,
+    named_alike,
+    negated,
+    shown,
+)
 
 
 def listed(compiler: Compiler, node: nodes.List | nodes.Set | nodes.Tuple, scope: Scope) -> Go:
@@ -44,7 +53,7 @@ def formatted(compiler: Compiler, node: nodes.Formatted, scope: Scope) -> Go:
     def run(frame: Frame) -> str:
         values = [part(frame) for part in parts]
         if any(map(holds_private, values)):
-            raise Stop("J207", "a private value in a text", "whoever reads the text sees it", "buy it first: {{ ... }}")
+            raise Stop("J207 text_running")
         texts = [shown(value) for value in values]
         small_enough(sum(map(len, texts)))
         return "".join(texts)
@@ -271,22 +280,24 @@ def binary(compiler: Compiler, node: nodes.BinaryOperation, scope: Scope) -> Go:
 
 
 def _each_time(compiler: Compiler, node: nodes.BinaryOperation, scope: Scope) -> Go:
-    operate, span = BINARY[node.operator], node.span
-    left, right = compiler.operand(node.left, scope), compiler.operand(node.right, scope)
-    number = folded(node.right, scope, compiler.own)
-    if number is not UNKNOWN:
+    return _of_two(compiler, BINARY[node.operator], (node.left, node.right), scope, node.span)
 
-        def with_number(frame: Frame) -> Any:
-            try:
-                return operate(left(frame), number)
-            except MISTAKES as mistake:
-                raise compiler.placed(mistake, span) from None
 
-        return with_number
+def _of_two(
+    compiler: Compiler,
+    operate: Callable[[Any, Any], Any],
+    sides: tuple[nodes.ExpressionNode, nodes.ExpressionNode],
+    scope: Scope,
+    span: Span,
+) -> Go:
+    """A step that does something with two values, of which the second may be a number as written."""
+    left, right = (compiler.operand(side, scope) for side in sides)
+    number = folded(sides[1], scope, compiler.own)
+    known = number is not UNKNOWN
 
     def run(frame: Frame) -> Any:
         try:
-            return operate(left(frame), right(frame))
+            return operate(left(frame), number if known else right(frame))
         except MISTAKES as mistake:
             raise compiler.placed(mistake, span) from None
 
@@ -311,7 +322,7 @@ def comparison(compiler: Compiler, node: nodes.Comparison, scope: Scope) -> Go:
     if scope.columns is not None:
         return compiler.guarded(_compared_by_name(node, scope, [first, *(right for _, right in steps)]), span)
     if len(steps) == 1:
-        return _compared_once(compiler, node, scope, first, *steps[0])
+        return _of_two(compiler, steps[0][0], (node.left, node.rights[0]), scope, span)
 
     def run(frame: Frame) -> bool:
         left = first(frame)
@@ -323,30 +334,6 @@ def comparison(compiler: Compiler, node: nodes.Comparison, scope: Scope) -> Go:
         return True
 
     return compiler.guarded(run, span)
-
-
-def _compared_once(  # noqa: PLR0917 - as it is called
-    compiler: Compiler, node: nodes.Comparison, scope: Scope, first: Go, holds: Callable[[Any, Any], bool], second: Go
-) -> Callable[[Frame], bool]:
-    """Whether two values compare as written."""
-    span, number = node.span, folded(node.rights[0], scope, compiler.own)
-    if number is not UNKNOWN:
-
-        def with_number(frame: Frame) -> bool:
-            try:
-                return holds(first(frame), number)
-            except MISTAKES as mistake:
-                raise compiler.placed(mistake, span) from None
-
-        return with_number
-
-    def run(frame: Frame) -> bool:
-        try:
-            return holds(first(frame), second(frame))
-        except MISTAKES as mistake:
-            raise compiler.placed(mistake, span) from None
-
-    return run
 
 
 def _compared_by_name(node: nodes.Comparison, scope: Scope, sides: list[Go]) -> Callable[[Frame], bool]:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from attrs import define
 
-from jostle.lang.stops import Stop
+from jostle.lang.messages import Stop
 
 MOST_DEPTH = 200
 """Trees that are grown by calls in calls are as deep as those may be."""
@@ -72,16 +72,14 @@ def together(parts: Iterable[Any], above: int = 0) -> Extent:
             each = ALONE if type(part) in SIMPLE else measured(part, above + 1)
             depth, size = max(depth, each.depth), size + 1 + each.size
     if above + depth >= MOST_DEPTH:
-        title, fix = f"a value nested more than {MOST_DEPTH} deep", "put what belongs together side by side: xs + [x]"
-        raise Stop("J516", title, "whatever goes through it later would not come to its end", fix)
+        raise Stop("J516 deep", most=MOST_DEPTH)
     return Extent(depth + 1, small_enough(size))
 
 
 def small_enough(size: int) -> int:
     """How many values there are; refuse what is too large."""
     if size > MOST_ITEMS:
-        why = "what is in a value several times counts as often: so it is shown, compared and written"
-        raise Stop("J516", f"a value of more than {MOST_ITEMS:,} parts", why, "keep what is needed of it")
+        raise Stop("J516 large", most=f"{MOST_ITEMS:,}")
     return size
 
 

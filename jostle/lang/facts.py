@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from functools import lru_cache
+from hashlib import blake2b
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -31,26 +31,30 @@ MOST_DEPTH = 5
 """Lists in lists; deeper ones are taken for what is in them."""
 
 
-MOST_KNOWN = 1 << 14
-"""Facts that are kept, so that the same ones are one object: then they are compared and joined without going deeper."""
-
-
-@frozen(cache_hash=True)
+@frozen
 class World:
-    """What a value may be, on some way through the program."""
+    """What a value may be, on some way through the program. Worlds that say the same have one mark, however deep."""
 
-    kinds: frozenset[str] = frozenset()
+    kinds: frozenset[str] = field(default=frozenset(), eq=False)
     """`public`, and the kinds of private values."""
-    inside: World | None = None
+    inside: World | None = field(default=None, eq=False)
     """What its items may be."""
-    items: tuple[World, ...] | None = None
+    items: tuple[World, ...] | None = field(default=None, eq=False)
     """What each item may be, where their number is known."""
-    keyed: bool = False
+    keyed: bool = field(default=False, eq=False)
     """Whether it is a dictionary: going through it gives its keys, which are public."""
-    functions: frozenset[str] = frozenset()
+    functions: frozenset[str] = field(default=frozenset(), eq=False)
     """What it may be where it is called: `f NAME`, `b NAME`, `o NAME`, `l NUMBER`, or UNSEEN besides."""
-    written: bool = False
+    written: bool = field(default=False, eq=False)
     """Whether it is a text."""
+    mark: bytes = field(init=False, repr=False)
+
+    @mark.default
+    def _marked(self) -> bytes:
+        inside = None if self.inside is None else self.inside.mark
+        items = None if self.items is None else [each.mark for each in self.items]
+        facts = (sorted(self.kinds), inside, items, self.keyed, sorted(self.functions), self.written)
+        return blake2b(repr(facts).encode(), digest_size=16).digest()
 
     @property
     def is_private(self) -> bool:
@@ -75,35 +79,28 @@ class World:
         """The facts known of an item."""
         return PUBLIC if self.keyed or self.inside is None else self.inside
 
-    @lru_cache(maxsize=MOST_KNOWN)  # noqa: B019 - they are few, and no bigger than programs
-    def join(self, other: World) -> World:
-        """The facts that hold of either."""
+    def join(self, other: World, known: dict[tuple[bytes, bytes], World] | None = None) -> World:
+        """The facts that hold of either; *known* are those of what is in them, which may be in them again and again."""
         if other in (self, NOTHING):
             return self
         if self == NOTHING:
             return other
-        inside = (
-            self.inside.join(other.inside)
-            if self.inside is not None and other.inside is not None
-            else self.inside or other.inside
-        )
+        known, pair = {} if known is None else known, (self.mark, other.mark)
+        if pair in known:
+            return known[pair]
+        inside = self.inside or other.inside
+        if self.inside is not None and other.inside is not None:
+            inside = self.inside.join(other.inside, known)
         items = None
         if self.items is not None and other.items is not None and len(self.items) == len(other.items):
-            items = tuple(one.join(two) for one, two in zip(self.items, other.items, strict=True))
+            items = tuple([one.join(two, known) for one, two in zip(self.items, other.items, strict=True)])
         functions = self.functions | other.functions
         if functions and not (self.functions and other.functions):
             # The other one may be a function as well, one that was lost sight of.
             functions |= UNSEEN
-        return _one(
-            World(
-                self.kinds | other.kinds,
-                inside,
-                items,
-                self.keyed and other.keyed,
-                functions,
-                self.written or other.written,
-            )
-        )
+        keyed, written = self.keyed and other.keyed, self.written or other.written
+        known[pair] = World(self.kinds | other.kinds, inside, items, keyed, functions, written)
+        return known[pair]
 
     def depth(self) -> int:
         """How many lists are in lists."""
@@ -115,15 +112,9 @@ NOTHING = World()
 PUBLIC = World(frozenset({"public"}))
 
 
-@lru_cache(maxsize=MOST_KNOWN)
-def _one(world: World) -> World:
-    """The one object that stands for these facts."""
-    return world
-
-
 def private(kind: str) -> World:
     """A private value of a kind."""
-    return _one(World(frozenset({kind})))
+    return World(frozenset({kind}))
 
 
 def function(*names: str) -> World:
@@ -150,13 +141,13 @@ def container(items: Iterable[World], *, fixed: bool = False) -> World:
     inside = joined(given)
     if inside.depth() >= MOST_DEPTH:
         kinds = _all_kinds(inside)
-        return _one(World(frozenset({"public"}), _one(World(kinds or frozenset({"public"})))))
-    return _one(World(frozenset({"public"}), None if inside == NOTHING else inside, given if fixed and given else None))
+        return World(frozenset({"public"}), World(kinds or frozenset({"public"})))
+    return World(frozenset({"public"}), None if inside == NOTHING else inside, given if fixed and given else None)
 
 
 def mapping(values: Iterable[World]) -> World:
     """A dictionary with such values."""
-    return _one(evolve(container(values), keyed=True))
+    return evolve(container(values), keyed=True)
 
 
 def _all_kinds(world: World) -> frozenset[str]:

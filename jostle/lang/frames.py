@@ -11,7 +11,7 @@ from attrs import define
 
 from jostle.errors import Source
 from jostle.lang import nodes
-from jostle.lang.stops import Stop
+from jostle.lang.messages import Stop
 
 MOST_CALLS = 150
 """Calls inside calls; deeper ones are most likely endless."""
@@ -93,12 +93,7 @@ class Frame:
 
     def __init__(self, program: Runner, names: dict[str, Any], epsilon: Fraction | None, depth: int) -> None:
         if depth > MOST_CALLS:
-            raise Stop(
-                "J509",
-                f"calls are nested more than {MOST_CALLS} deep",
-                "a function that calls itself has to stop some time",
-                "stop where a parameter that counts down is 0",
-            )
+            raise Stop("J509", most=MOST_CALLS)
         self.program = program
         self.names = names
         self.epsilon = epsilon
@@ -107,7 +102,7 @@ class Frame:
     def budget(self) -> Fraction:
         """The budget that the caller allotted."""
         if self.epsilon is None:
-            raise Stop("J512", "there is no budget here", "epsilon is what a caller allots", "give epsilon=...")
+            raise Stop("J512")
         return self.epsilon
 
 
@@ -158,6 +153,10 @@ def bound(
     return {parameter: values[parameter] for parameter in parameters}
 
 
-def _misfit(name: str, parameters: Sequence[str], why: str) -> Stop:
-    head = f"{name}({', '.join(parameters)})"
-    return Stop("J508", f"`{name}` is not called as it is defined", f"{why}: it is {head}", f"call {head}")
+def _misfit(name: str, parameters: Sequence[str], problem: str) -> Stop:
+    return Stop("J508 call", name=name, problem=problem, head=f"{name}({', '.join(parameters)})")
+
+
+def named_slot(slot: str) -> str:
+    """The slot of the name of a column's value, beside the value."""
+    return f"{slot}, with its names"

@@ -24,27 +24,14 @@ from jostle.lang import nodes
 from jostle.lang.extents import Levels
 from jostle.lang.facts import NOTHING, PUBLIC, World, container, function, joined, private
 from jostle.lang.library import LibraryOption, library_options
-from jostle.lang.nodes import show_expression
-from jostle.lang.scopes import defined_in, symbols, target_names
+from jostle.lang.messages import Stop
+from jostle.lang.nodes import defined_in, show_expression, symbols, target_names
 
 Mode = Literal["plain", "metafeature", "predict"]
 """What a function is called for."""
 BUY_EACH = "buy each of them first: [{{ x }} for x in xs]"
-BUY_FIRST = "buy it first: n = {{ ... }}"
-NO_LOOKING = (
-    "what is done with each of its parts would show it without noise",
-    "buy it first: {{ ... }}",
-)
-ON_ROWS = {
-    "mean": (
-        "a mean is a quotient, and where there are few rows, one of them moves it far",
-        "buy it as a whole: noisyMean(db, db.age, epsilon / 2)",
-    ),
-    "stddev": ("where there are few rows, one of them moves it far", "sqrt(noisyVariance(db, db.age, epsilon / 2))"),
-    "max": ("one row can change it from any value to any other", "noisyQuantile(db, db.age, 99%, epsilon / 2)"),
-    "min": ("one row can change it from any value to any other", "noisyQuantile(db, db.age, 1%, epsilon / 2)"),
-}
-"""Aggregates that columns do not have, each with why, and what to buy instead."""
+ON_ROWS = frozenset({"mean", "stddev", "max", "min"})
+"""Aggregates that columns do not have."""
 MOST_WORDS = 40
 """Longer expressions are not repeated in titles."""
 MOST_VARIANTS = 24
@@ -124,6 +111,7 @@ class Checker:
         """Note what the program defines."""
         self.functions = nodes.functions_of(self.module.body)
         self.symbols = symbols(self.module)
+        known = library_options()
         for name, _, definition in defined_in(self.module.body):
             if isinstance(definition, nodes.FunctionDefinition):
                 self.globals[name] = function(f"o {name}" if definition.is_option else f"f {name}")
@@ -132,8 +120,8 @@ class Checker:
             elif isinstance(definition, nodes.Import):
                 public = definition.module == "public"
                 self.globals[name] = container([PUBLIC]) if public else function(f"o {name}")
-                if not public and name in library_options():
-                    self.library[name] = library_options()[name]
+                if not public and name in known:
+                    self.library[name] = known[name]
 
     def settle(self, go: Callable[[], None]) -> None:
         """Go through a program until nothing new is learned of what its functions give, and hold."""
@@ -164,13 +152,8 @@ class Checker:
         for written, world in self._through(definition, names, mode):
             if world.holds_private and not may_return:
                 who = "a metafeature" if mode == "metafeature" else f"`{definition.name}`"
-                self.report(
-                    "J203",
-                    f"{who} returns {world.word if world.is_private else 'private values'}",
-                    written,
-                    "whoever called it would see it without noise",
-                    "buy it first: return {{ ... }}" if world.is_private else BUY_EACH,
-                )
+                what = world.word if world.is_private else "private values"
+                self.report("J203 returned", written, inside=not world.is_private, who=who, what=what)
 
     def _through(
         self, definition: nodes.FunctionDefinition | nodes.Lambda, names: dict[str, World], mode: Mode
@@ -185,19 +168,31 @@ class Checker:
                 go_through(self, statement, place)
         return self.returned.pop()
 
-    def report(  # noqa: PLR0917 - a clause each
-        self, code: str, title: str, culprit: nodes.ExpressionNode | Span, why: str, fix: str, label: str = "private"
+    def report(
+        self,
+        said: str,
+        culprit: nodes.ExpressionNode | Span,
+        *,
+        label: str = "private",
+        inside: bool = False,
+        **facts: object,
     ) -> None:
-        """Report a mistake, once for each place; a culprit that is short enough goes by its own words."""
-        span = culprit if isinstance(culprit, Span) else culprit.span
+        """Report a mistake, once for each place; a culprit that is short enough goes by its own words.
+
+        Where private values are *inside* of it, each of them is to be bought.
+        """
+        mistake, span = Stop(said, **facts), culprit if isinstance(culprit, Span) else culprit.span
+        if (mistake.code, span) in self.found:
+            return
+        title, why, fix = mistake.words
+        if inside and "{{" in fix:
+            fix = BUY_EACH
         words = "" if isinstance(culprit, Span) else show_expression(culprit)
         if 0 < len(words) <= MOST_WORDS:
             title = re.sub(r"^(a private value|a database) is\b", lambda _: f"`{words}` is", title)
             fix = fix.replace("{{ ... }}", f"{{{{ {words} }}}}") if label == "private" else fix
-        others: tuple[Label, ...] = ()
-        if self.callers:
-            others = (Label(self.callers[-1], "called with a private value here"),)
-        self.found.setdefault((code, span), Diagnostic(code, title, span, why, fix, label=label, others=others))
+        others = (Label(self.callers[-1], "called with a private value here"),) if self.callers else ()
+        self.found[mistake.code, span] = Diagnostic(mistake.code, title, span, why, fix, label, others)
 
     # Expressions that have to be public
 
@@ -212,50 +207,30 @@ class Checker:
         if place.in_query:
             self.in_query(node)
             return
-        self.report(
-            "J202",
-            f"{world.word} is compared, or tested",
-            node,
-            "what follows from it would show it without noise",
-            "buy it first, and look at that: n = {{ ... }}",
-        )
+        self.report("J202 compared", node, what=world.word)
 
     def in_query(self, node: nodes.ExpressionNode) -> None:
         """Report a private value inside a query."""
-        self.report(
-            "J210",
-            "a query looks at a private value",
-            node,
-            "its conditions and groups are public functions of one row; a private value is changed by all others",
-            "buy it before: n = {{ ... }}, and write n in the query",
-        )
+        self.report("J210 private", node)
 
     def items(self, node: nodes.ExpressionNode, place: Place) -> World:
         """The facts known of an item of something that is gone through."""
         world = self.value(node, place)
         if world.is_private and world.kinds & {"number", "score", "table"}:
-            self.report(
-                "J205",
-                f"a loop over {world.word}",
-                node,
-                "how often a loop runs shows in the output",
-                "go through public values: for v in db.label",
-            )
+            self.report("J205 loop", node, what=world.word)
             return PUBLIC
         if "groups" in world.kinds:
-            self.report("J205", "a loop over private groups", node.span, *NO_LOOKING)
+            self.report("J205 groups", node.span)
             return PUBLIC
         return world.each()
 
-    def public(  # noqa: PLR0917 - a clause each
-        self, node: nodes.ExpressionNode | None, place: Place, code: str, title: str, why: str, fix: str
-    ) -> World:
+    def public(self, node: nodes.ExpressionNode | None, place: Place, said: str) -> World:
         """The facts known of something that has to be public; report it if it is not."""
         if node is None:
             return PUBLIC
         world = self.value(node, place)
         if world.holds_private:
-            self.report(code, title, node, why, fix if world.is_private else BUY_EACH)
+            self.report(said, node, inside=not world.is_private)
             return PUBLIC
         return world
 
@@ -322,14 +297,7 @@ class Checker:
 
     def key(self, node: nodes.ExpressionNode, place: Place) -> World:
         """The facts known of a key, or of an item of a set."""
-        return self.public(
-            node,
-            place,
-            "J208",
-            "a private value is a key",
-            "keys, and items of sets, are compared with each other, and that shows",
-            "buy it first: {{ ... }}",
-        )
+        return self.public(node, place, "J208 key")
 
 
 def go_through(checker: Checker, statement: nodes.Statement, place: Place) -> None:
@@ -389,7 +357,7 @@ def store(checker: Checker, target: nodes.Name | nodes.Tuple, world: World, plac
     names = [each.name for each in target_names(target)]
     known = world.items if world.items is not None and len(world.items) == len(names) else None
     if world.is_private:
-        checker.report("J205", "a private value is taken apart", target.span, *NO_LOOKING)
+        checker.report("J205 apart", target.span)
     for number, name in enumerate(names):
         place.names[name] = known[number] if known is not None else world.each()
 
@@ -406,58 +374,25 @@ def merged(ways: Iterable[Mapping[str, World]]) -> dict[str, World]:
 def buys(checker: Checker, span: Span, place: Place, what: str) -> None:
     """Report a purchase where nothing can be bought."""
     if place.in_query:
-        checker.report(
-            "J210",
-            "a query buys something",
-            span,
-            "its conditions and groups are worked out for every value of a column, and would buy each time",
-            "buy it before the query: n = {{ len(db) }}",
-            label="",
-        )
+        checker.report("J210 purchase", span, label="")
     if place.mode == "predict":
         predict_looks(checker, span)
     elif place.mode == "metafeature":
-        checker.report(
-            "J223",
-            f"a metafeature calls {what}",
-            span,
-            "what a metafeature buys is paid from the choice maker's share, so it buys with {{ ... }} alone",
-            "{{ len(db) }}",
-            label="",
-        )
+        checker.report("J223", span, label="", what=what)
 
 
 def predict_looks(checker: Checker, span: Span) -> None:
     """Report a prediction that looks at data."""
-    checker.report(
-        "J218",
-        "`predict` looks at data",
-        span,
-        "a prediction is made before anything runs, from metafeatures that were bought already",
-        "write a metafeature, and look at F.name",
-        label="",
-    )
+    checker.report("J218", span, label="")
 
 
 def nothing_private(checker: Checker, name: str, span: nodes.ExpressionNode) -> None:
     """Report a purchase of what is public."""
-    checker.report(
-        "J213",
-        f"`{name}` of a public value",
-        span,
-        "noise is for private values; on a public one it would only spoil it",
-        "use the value as it is" if name != "noisyMax" else "argmax(...)",
-        label="public",
-    )
+    said = "J213 picked" if name == "noisyMax" else "J213 public"
+    checker.report(said, span, label="public", name=name)
 
 
 def budget(checker: Checker, world: World, written: nodes.ExpressionNode) -> None:
     """Report a private value that is a budget."""
     if world.holds_private:
-        checker.report(
-            "J221",
-            "a private value is a budget",
-            written,
-            "how much noise there is would show it",
-            "give a public amount: epsilon / 2",
-        )
+        checker.report("J221", written)

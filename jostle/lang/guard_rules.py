@@ -11,8 +11,6 @@ from jostle.lang import nodes
 from jostle.lang.builtins import BUILTINS, EPSILON
 from jostle.lang.facts import NOTHING, PUBLIC, UNSEEN, World, container, function, joined, mapping, private, text
 from jostle.lang.guard import (
-    BUY_EACH,
-    BUY_FIRST,
     ON_ROWS,
     Checker,
     GuardRules,
@@ -27,11 +25,8 @@ from jostle.lang.guard import (
 )
 from jostle.lang.library import DATABASE, LibraryOption
 from jostle.lang.names import callable_of, check_call, gives_parameters
-from jostle.lang.nodes import show_expression
+from jostle.lang.nodes import defined_in, show_expression
 from jostle.lang.roots import entered, table_parameters
-from jostle.lang.scopes import defined_in
-
-IN_A_TEXT = ("a private value in a text", "whoever reads the text sees it without noise", BUY_FIRST)
 
 
 def noised(checker: Checker, node: nodes.Noised, place: Place) -> World:
@@ -46,19 +41,11 @@ def noised(checker: Checker, node: nodes.Noised, place: Place) -> World:
         predict_looks(checker, node.span)
         return PUBLIC
     if "table" in world.kinds or "score" in world.kinds:
-        checker.report(
-            "J219",
-            f"{world.word} is bought",
-            node.value,
-            "{{ ... }} gives a number with noise",
-            "{{ len(db) }}" if "table" in world.kinds else "noisyMax(domain, utilities, epsilon)",
-        )
+        checker.report("J219 table" if "table" in world.kinds else "J219 score", node.value)
         return PUBLIC
     if not world.is_private and world != NOTHING:
         if world.holds_private:
-            checker.report(
-                "J219", "a list is bought", node.value, "{{ ... }} gives one number", "[{{ x }} for x in xs]"
-            )
+            checker.report("J219 list", node.value)
         else:
             nothing_private(checker, "{{ ... }}", node.value)
     return mapping([PUBLIC]) if "groups" in world.kinds else PUBLIC
@@ -151,17 +138,10 @@ def call_with(checker: Checker, callee: World, node: nodes.Call, item: World, pl
 
 def _unknown(checker: Checker, node: nodes.Call, callee: World, given: list[World]) -> World:
     if callee.is_private:
-        checker.report("J219", "a private value is called", node.function, "it is no function", BUY_FIRST)
+        checker.report("J219 called", node.function)
         return PUBLIC
     if any(world.holds_private for world in given):
-        checker.report(
-            "J217",
-            f"`{show_expression(node.function)}` is given a private value, and is not known to be a function",
-            node.function,
-            "what it does with it cannot be seen from here",
-            "call a function of the program by its name",
-            label="unknown",
-        )
+        checker.report("J217 unknown", node.function, label="unknown", function=show_expression(node.function))
     return PUBLIC
 
 
@@ -188,13 +168,7 @@ def _with_parameters(checker: Checker, node: nodes.Call, name: str, named: dict[
     """The facts known of an Option with parameters."""
     for each in node.keywords:
         if named[each.name].holds_private:
-            checker.report(
-                "J220",
-                f"a parameter of `{name}` is {named[each.name].word}",
-                each.value,
-                "parameters show in the trace, and in the name of the Option",
-                BUY_FIRST,
-            )
+            checker.report("J220 parameter", each.value, name=name, what=named[each.name].word)
     return function(f"c {name}")
 
 
@@ -212,23 +186,11 @@ def _asked(  # noqa: PLR0917 - a clause each
     questions = asked[1:]
     for world, written in questions:
         if world.holds_private:
-            checker.report(
-                "J220",
-                f"`{name}` is given {world.word}",
-                written,
-                "an Option is given a database first; what else it is asked is public",
-                BUY_FIRST,
-            )
+            checker.report("J220 asked", written, name=name, what=world.word)
     if EPSILON in named:
         budget(checker, named[EPSILON], next(keyword.value for keyword in node.keywords if keyword.name == EPSILON))
     if asked and asked[0][0].is_private and "table" not in asked[0][0].kinds:
-        checker.report(
-            "J219",
-            f"`{name}` is given {asked[0][0].word} in place of a database",
-            asked[0][1].span,
-            "an Option answers from a database",
-            f"{name}(db)",
-        )
+        checker.report("J219 option", asked[0][1].span, name=name, what=asked[0][0].word)
     return evolve(PUBLIC, inside=PUBLIC)
 
 
@@ -244,35 +206,24 @@ def binary(checker: Checker, node: nodes.BinaryOperation, place: Place) -> World
         return PUBLIC
     for world, side in ((left, node.left), (right, node.right)):
         if world.written:
-            checker.report("J207", IN_A_TEXT[0], node.left if left.is_private else node.right, *IN_A_TEXT[1:])
+            checker.report("J207 text", node.left if left.is_private else node.right)
             return PUBLIC
         if "table" in world.kinds:
-            checker.report(
-                "J219",
-                "a database is computed with",
-                side,
-                "a database is not a number",
-                f"len({show_expression(side)}) is how many rows it has",
-                label="a database",
-            )
+            checker.report("J219 computed", side, label="a database", database=show_expression(side))
             return NOTHING
     both = left.is_private and right.is_private
-    why = None
+    said = None
     if "score" in left.kinds | right.kinds:
-        why = "a score is to be picked by, and nothing else"
-        fix = "noisyMax(domain, utilities, epsilon)"
+        said = "J214 score"
     elif node.operator == "*" and both:
-        why = "a row changes the product by as much as the other value, which is private and has no small bound"
-        fix = "buy both, and multiply what comes out"
+        said = "J214 product"
     elif node.operator == "/" and right.is_private:
-        why = "where the divisor is small, one row can change the quotient without bound"
-        fix = "buy both, and divide what comes out"
+        said = "J214 quotient"
     elif node.operator in {"//", "%", "**", "|", "&"}:
-        why = "how far one row can change the result has no small bound"
-        fix = BUY_FIRST
-    if why is not None:
+        said = "J214 unbounded"
+    if said is not None:
         culprit = node if both else node.left if left.is_private else node.right
-        checker.report("J214", f"`{node.operator}` on a private value", culprit, why, fix)
+        checker.report(said, culprit, operator=node.operator)
         return private("number")
     return World(frozenset({"groups" if "groups" in left.kinds | right.kinds else "number"}))
 
@@ -281,7 +232,7 @@ def unary(checker: Checker, node: nodes.UnaryOperation, place: Place) -> World:
     """The facts known of a value with a sign."""
     world = checker.value(node.operand, place)
     if world.kinds & {"table", "score"}:
-        checker.report("J219", f"{world.word} is computed with", node, "it is not a number", BUY_FIRST, label="")
+        checker.report("J219 sign", node, label="", what=world.word)
         return PUBLIC
     if place.in_query and world.is_private:
         checker.in_query(node.operand)
@@ -292,19 +243,11 @@ def index(checker: Checker, node: nodes.Index, place: Place) -> World:
     """The facts known of an item."""
     world, at = checker.value(node.value, place), checker.value(node.index, place)
     if at.holds_private:
-        checker.report(
-            "J206", "a private value is an index", node.index, "which item it is shows it without noise", BUY_FIRST
-        )
+        checker.report("J206 index", node.index)
     if "table" in world.kinds and _is_test(node.index):
         return private("table")  # meant as a part, and reported as such
     if world.kinds & {"table", "number", "score"}:
-        checker.report(
-            "J206",
-            f"an item of {world.word}",
-            node.value,
-            "rows and private values are not looked into",
-            "ask for a part, D[region = v], or buy a number: {{ ... }}",
-        )
+        checker.report("J206 item", node.value, what=world.word)
         return PUBLIC
     if "groups" in world.kinds:
         return private("number")
@@ -323,7 +266,7 @@ def attribute(checker: Checker, node: nodes.Attribute, place: Place) -> World:
     """The facts known of a named part: facts about databases are public."""
     world = checker.value(node.value, place)
     if world.kinds & {"number", "groups", "score"}:
-        checker.report("J219", "a part of a private value", node, "it has no parts with names", BUY_FIRST)
+        checker.report("J219 field", node)
         return PUBLIC
     if "table" in world.kinds:
         if place.mode == "predict":
@@ -341,15 +284,9 @@ def part(checker: Checker, node: nodes.Part, place: Place) -> World:
         if not isinstance(condition.attribute, nodes.Name) or condition.attribute.name in place.names:
             value = value.join(checker.value(condition.attribute, inner))
         if value.holds_private:
-            checker.report(
-                "J206",
-                "a private value says which part",
-                condition.value,
-                "which rows are looked at next shows it without noise",
-                BUY_FIRST,
-            )
+            checker.report("J206 part", condition.value)
     if "table" not in world.kinds and world.is_private:
-        checker.report("J219", "a part of a private value", node.table, "a database has parts", "D[region = v]")
+        checker.report("J219 part", node.table)
     if place.in_query and world.is_private:
         checker.in_query(node)
     return private("table")
@@ -366,11 +303,10 @@ def select(checker: Checker, node: nodes.Select, place: Place) -> World:
         if child is not None and checker.value(child, inner).holds_private:
             checker.in_query(child)
     if table.is_private and "table" not in table.kinds:
-        checker.report("J219", f"a query of {table.word}", node.table, "rows are selected from a database", "from db")
+        checker.report("J219 query", node.table, what=table.word)
     columns = {each.name for each in nodes.walk(node.value) if isinstance(each, nodes.Name)} if node.value else set()
     if node.aggregate in ON_ROWS and columns and "values" not in columns:
-        why, fix = ON_ROWS[node.aggregate]
-        checker.report("J215", f"`{node.aggregate}` of a column", node.aggregate_span, why, fix, label="")
+        checker.report(f"J215 {node.aggregate}", node.aggregate_span, label="", aggregate=node.aggregate)
     return private("groups" if node.groupby else "number")
 
 
@@ -378,13 +314,7 @@ def over(checker: Checker, node: nodes.Over, place: Place) -> World:
     """The facts known of answers to queries."""
     for each in (node.queries, node.cells):
         if checker.value(each, place).holds_private:
-            checker.report(
-                "J217",
-                "an estimate of private values",
-                each,
-                "answers are shown as they are, so they are made of released numbers",
-                BUY_FIRST,
-            )
+            checker.report("J217 estimate", each)
     return PUBLIC
 
 
@@ -392,7 +322,7 @@ def make_choice_maker(checker: Checker, node: nodes.MakeChoiceMaker, place: Plac
     """The facts known of a choice maker."""
     for child in (node.among, node.informed_by, node.trained_on, node.judged_by, node.spending):
         if child is not None and checker.value(child, place).holds_private:
-            checker.report("J220", "a choice maker is given a private value", child, "it is learned in public", "db")
+            checker.report("J220 maker", child)
     number = next((key for key, maker in enumerate(checker.makers) if maker is node), len(checker.makers))
     if number == len(checker.makers):
         checker.makers.append(node)
@@ -404,22 +334,8 @@ def choose(checker: Checker, node: nodes.Choose, place: Place) -> World:
     seen = node.informed_by
     for each in nodes.items_of(seen) or ((seen,) if seen else ()):
         if checker.value(each, place).holds_private:
-            checker.report(
-                "J201",
-                f"choice {node.label} looks at private data",
-                each,
-                "what a choice sees decides what runs next, so it shows in the output",
-                "buy a noisy count first and look at that: n = noisyCount(D, e / 2)",
-            )
+            checker.report("J201", each, choice=node.label)
     return joined(checker.value(each, place) for each in nodes.items_of(node.among))
-
-
-def _public(checker: Checker, node: nodes.ExpressionNode, place: Place) -> World:  # noqa: ARG001 - as all of these
-    return PUBLIC
-
-
-def _text(checker: Checker, node: nodes.String, place: Place) -> World:  # noqa: ARG001 - as all of these
-    return text()
 
 
 def _formatted(checker: Checker, node: nodes.Formatted, place: Place) -> World:
@@ -428,7 +344,7 @@ def _formatted(checker: Checker, node: nodes.Formatted, place: Place) -> World:
         if world.holds_private and place.in_query:
             checker.in_query(part)
         elif world.holds_private:
-            checker.report("J207", IN_A_TEXT[0], part, IN_A_TEXT[1], BUY_FIRST if world.is_private else BUY_EACH)
+            checker.report("J207 text", part, inside=not world.is_private)
     return text()
 
 
@@ -477,8 +393,7 @@ def _name(checker: Checker, node: nodes.Name, place: Place) -> World:
         for each in sorted(world.functions):
             held = checker.lambdas[int(each[2:])].held if each.startswith("l ") else ""
             if held:
-                fix = f"give it as a parameter: def {name}({held}):"
-                checker.report("J209", f"`{name}` holds `{held}`, and is not just called", node.span, CARRIED, fix)
+                checker.report("J209 function", node.span, name=name, held=held)
     elif name in checker.globals:
         world = checker.globals[name]
     elif name == EPSILON:
@@ -509,14 +424,7 @@ CARRIED = "a function can be passed anywhere, and would take the private value a
 
 def _lambda(checker: Checker, node: nodes.Lambda | nodes.FunctionDefinition, place: Place) -> World:
     for parameter in node.parameters:
-        checker.public(
-            parameter.default,
-            place,
-            "J212",
-            "a private value is a default",
-            "a default is kept in the function, and goes where the function goes",
-            "pass it where the function is called",
-        )
+        checker.public(parameter.default, place, "J212")
     own, held = {each.name for each in node.parameters}, ""
     body = (node.body,) if isinstance(node, nodes.Lambda) else node.body
     if isinstance(node, nodes.FunctionDefinition):
@@ -529,11 +437,10 @@ def _lambda(checker: Checker, node: nodes.Lambda | nodes.FunctionDefinition, pla
         held = held or name.name
         if isinstance(node, nodes.Lambda):
             checker.report(
-                "J209",
-                f"a lambda holds `{name.name}`, {world.word if world.is_private else 'which has private values'}",
+                "J209 lambda",
                 name.span,
-                CARRIED,
-                f"give it as a parameter, or write def at the top of the program with a parameter {name.name}",
+                name=name.name,
+                what=world.word if world.is_private else "which has private values",
             )
     number = next((key for key, each in checker.lambdas.items() if each.node is node), len(checker.lambdas))
     known = checker.lambdas.get(number)
@@ -550,10 +457,10 @@ def _lambda(checker: Checker, node: nodes.Lambda | nodes.FunctionDefinition, pla
 RULES = GuardRules(
     {
         nodes.Name: _name,
-        nodes.Number: _public,
-        nodes.Percent: _public,
-        nodes.Constant: _public,
-        nodes.String: _text,
+        nodes.Number: lambda *_: PUBLIC,
+        nodes.Percent: lambda *_: PUBLIC,
+        nodes.Constant: lambda *_: PUBLIC,
+        nodes.String: lambda *_: text(),
         nodes.Formatted: _formatted,
         nodes.Tuple: _listed,
         nodes.List: _listed,
@@ -584,15 +491,19 @@ RULES = GuardRules(
 )
 
 
-def check_worlds(module: nodes.Module) -> Iterator[Diagnostic]:
-    """Report private values that could be seen without noise."""
-    yield from checked_worlds(module).found.values()
-
-
 def checked_worlds(module: nodes.Module) -> Checker:
     """The checker that went through everything in a program that may run."""
     checker = Checker(module, RULES)
-    checker.settle(lambda: _check_program(checker))
+
+    def go() -> None:
+        checker.check_top()
+        for root in entered(module):
+            checker.check_root(root.definition, root.tables, root.mode)
+        for each in checker.functions.values():
+            if each.name not in checker.reached:
+                checker.check_root(each, table_parameters(module, each), "plain", may_return=True)
+
+    checker.settle(go)
     return checker
 
 
@@ -608,13 +519,3 @@ def check_entry(module: nodes.Module, entry: str, tables: Sequence[int] = (0,)) 
 
     checker.settle(go)
     return tuple(sorted(checker.found.values(), key=lambda each: each.span))
-
-
-def _check_program(checker: Checker) -> None:
-    """Go through everything that may run."""
-    checker.check_top()
-    for root in entered(checker.module):
-        checker.check_root(root.definition, root.tables, root.mode)
-    for statement in checker.functions.values():
-        if statement.name not in checker.reached:
-            checker.check_root(statement, table_parameters(checker.module, statement), "plain", may_return=True)

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from attrs import define, evolve, field, frozen
 
 from jostle.errors import Diagnostic, Label, Source, Span
+from jostle.lang.messages import message
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -88,7 +90,6 @@ _INSTEAD = {
     "!": "not, or != to compare",
     "\t": "a space",
 }
-_PAIRED, _ONE_LINE = "every bracket has a partner", "a string ends on its line"
 
 
 @frozen
@@ -222,9 +223,7 @@ class Text:
         self.lines.append(line)
         self._gaps.append([])
         if "\t" in text[:start] and all(each.code != "J002" for each in self.mistakes):  # one tab stands for all
-            why = "how wide a tab is differs from editor to editor, and indentation decides what belongs to what"
-            fix = "indent with four spaces; `jostle fmt` keeps to that"
-            self._say("J002", "a tab in the indentation", _at(index, text.index("\t")), why, fix)
+            self._say("J002", _at(index, text.index("\t")))
         following = self._read_pieces(index, start)
         if not line.tokens:  # nothing but what could not be read
             line.tokens.append(Token("BROKEN", "", _at(index, start)))
@@ -273,9 +272,7 @@ class Text:
                 known = point < 0x110000 and not 0xD800 <= point < 0xE000
             if not known:
                 start = piece.start() + found.start()
-                why = "a backslash stands before n, t, a quote, another backslash, or u and four digits"
-                title = f"`{found[0]}` means nothing in a string"
-                self._report("J003", title, _at(index, start, start + len(found[0])), why, rf"write \\{written}")
+                self._report("J003 escape", _at(index, start, start + len(found[0])), escape=found[0], written=written)
                 return
 
     def _take_formatted(self, index: int, start: int) -> int:
@@ -294,8 +291,7 @@ class Text:
                 self._take_value(index, column, end)
                 kind, first, column = "TEXT_MIDDLE", end, end + 1
             elif text[column] in "{}":
-                fix = f"write {text[column] * 2} for a brace of the text; in a value, use the other kind of quotes"
-                self._report("J003", f"`{text[column]}` alone in a text", _at(index, column), _PAIRED, fix)
+                self._report("J003 brace", _at(index, column), brace=text[column], twice=text[column] * 2)
                 return whole.end()
             else:
                 column += 1
@@ -309,15 +305,13 @@ class Text:
         """The pieces of a value in a text, from its opening brace to its closing one."""
         opener, around = Token("{", "{", _at(index, column)), self._open
         if (form := _FORM.search(self.source.lines[index], column, end)) is not None:
-            why, fix = "numbers are shown as `print` shows them", "write {round(x, 2)}"
-            self._report("J003", "a format in a text", _at(index, form.start(), end), why, fix)
+            self._report("J003 format", _at(index, form.start(), end))
             return
         self._open, column = [opener], column + 1
         while column < end:
             column = self._take_piece(index, column, end)
         if self._open and (left := self._open[-1]) is not opener:
-            fix = f"add `{BRACKETS[left.text]}` where the expression ends"
-            self._report("J005", f"`{left.text}` is never closed", left.span, _PAIRED, fix)
+            self._report("J005 open", left.span, bracket=left.text, closing=BRACKETS[left.text])
         self._open = around
 
     def _take_number(self, index: int, piece: re.Match[str]) -> int:
@@ -330,11 +324,8 @@ class Text:
             text = "0"
         exponent = re.search(r"[eE][+-]?([0-9]+)$", text)
         if len(text) > MOST_DIGITS or (exponent and int(exponent[1]) > MOST_EXPONENT):
-            why = f"numbers are computed with exactly; they have at most {MOST_DIGITS} characters and exponents up to"
             span = _at(index, piece.start(), piece.end())
-            self._report(
-                "J004", "this number is out of proportion", span, f"{why} {MOST_EXPONENT}", "write a shorter one"
-            )
+            self._report("J004 long", span, digits=MOST_DIGITS, exponent=MOST_EXPONENT)
             text = "0"
         share = not tail and rest.startswith("%")
         end += share
@@ -353,9 +344,7 @@ class Text:
         if rest[:1] in {'"', "'"} and text == "f":
             return self._take_formatted(index, start)
         if rest[:1] in {'"', "'"} and len(text) <= 2:
-            why = "a string is plain, or has values between braces, and then an f before it"
-            title = f"`{text}` right before a string"
-            self._report("J003", title, _at(index, start, end), why, f"take `{text}` out")
+            self._report("J003 prefix", _at(index, start, end), word=text)
             return end
         second = re.match(r"[ ]+(\w+)", rest)
         if second and CLAUSE_WORDS.get(text) == second[1]:
@@ -375,8 +364,7 @@ class Text:
             if not self._open:
                 self._resume = None
             if len(self._open) == MOST_BRACKETS:
-                why, fix = f"brackets go at most {MOST_BRACKETS} deep", "give parts of the expression names"
-                self._report("J008", "brackets nested too deep", span, why, fix)
+                self._report("J008 brackets", span, most=MOST_BRACKETS)
             self._open.append(Token(sign, sign, span))
             self.lines[-1].tokens.append(self._open[-1])
         elif sign not in BRACKETS.values() or self._close(sign, span):
@@ -386,7 +374,7 @@ class Text:
     def _close(self, sign: str, span: Span) -> bool:
         """Whether a bracket is closed by this sign; report it otherwise."""
         if not self._open:
-            self._report("J005", f"`{sign}` closes nothing", span, _PAIRED, f"take `{sign}` out")
+            self._report("J005 nothing_open", span, sign=sign)
             return False
         opener = self._open[-1]
         if BRACKETS[opener.text] == sign:
@@ -394,13 +382,12 @@ class Text:
             return True
         inside = (token for token in self.lines[-1].tokens if token.span > opener.span)
         if (opener.text, sign) == ("{{", "}") and any(token.kind in {",", ":"} for token in _outermost(inside)):
-            why, fix = "`{{` and `}}` release one private value", "write { { with a space for a set in a set"
-            self._report("J005", "`{{` before several values", opener.span, why, fix)
+            self._report("J005 several_values", opener.span)
             self._open[-1] = evolve(opener, text="{")
             return False
         others = (Label(opener.span, "opened here"),)
-        why, fix = "brackets close in the order opposite to the one they were opened in", BRACKETS[opener.text]
-        self._report("J005", f"`{sign}` cannot close `{opener.text}`", span, why, f"write `{fix}`", others=others)
+        closing = BRACKETS[opener.text]
+        self._report("J005 other", span, others=others, sign=sign, bracket=opener.text, closing=closing)
         depths = [depth for depth, each in enumerate(self._open) if sign in BRACKETS[each.text]]
         if depths:
             del self._open[depths[-1] :]
@@ -409,8 +396,7 @@ class Text:
     def _give_up_brackets(self, index: int) -> int:
         """Report a bracket that is never closed; return the index of the row to go on with."""
         opener = self._open[-1]
-        fix = f"add `{BRACKETS[opener.text]}` where the expression ends"
-        self._report("J005", f"`{opener.text}` is never closed", opener.span, _PAIRED, fix)
+        self._report("J005 open", opener.span, bracket=opener.text, closing=BRACKETS[opener.text])
         self._open.clear()
         if self._resume is None:
             return index
@@ -425,33 +411,28 @@ class Text:
         if found in "\"'":
             end = len(text)
             span = _at(index, column, end)
-            self._report("J003", "this string is never closed", span, _ONE_LINE, "close it with the same quote")
+            self._report("J003 open", span)
             self._open.clear()  # their ends may be inside the string
             return end
         if found == "\\" and not text[end:].strip():
-            why = "a line goes on inside brackets, and before words such as `informed by`"
-            fix = "put the whole expression in brackets ( )"
-            self._report("J001", "a backslash at the end of a line", _at(index, column), why, fix)
+            self._report("J001 backslash", _at(index, column))
             return len(text)
         while end < len(text) and text[end] == found:
             end += 1
         span = _at(index, column, end)
         if found == ";":
-            fix = "put each statement on a line of its own"
-            self._report("J001", "`;` between statements", span, "a line holds one statement", fix)
+            self._report("J001 semicolon", span)
             return end
         plain = found.isprintable() and found != "\N{NO-BREAK SPACE}"
         name = f"`{found}`" if plain else f"the character U+{ord(found):04X}"
-        fix = f"write {_INSTEAD[found]}" if found in _INSTEAD else f"take {name} out, or put it into a string"
-        why = "programs are made of names, numbers, strings and signs"
-        self._report("J001", f"{name} means nothing here", span, why, fix)
+        self._report("J001 character", span, name=name, instead=_INSTEAD.get(found))
         return end
 
     def _skip_triple(self, index: int, column: int) -> int:
         """Report a string in three quotes; return the index of the row to go on with."""
         quotes = self.source.lines[index][column : column + 3]
         span = _at(index, column, column + 3)
-        self._report("J003", "a string in three quotes", span, _ONE_LINE, "start each line of a note with #")
+        self._report("J003 three_quotes", span)
         if quotes not in self.source.lines[index][column + 3 :]:
             for later in range(index + 1, len(self.source.lines)):
                 if quotes in self.source.lines[later]:
@@ -460,23 +441,20 @@ class Text:
 
     def _report_number(self, text: str, span: Span) -> None:
         if re.match(r"0[xXoObB]", text):
-            why, fix = "numbers are written to base ten", "write its value"
-            self._report("J004", f"`{text}` is not a number", span, why, fix)
+            self._report("J004 base", span, number=text)
         else:
-            why = "a number is digits with at most one point, and a name starts with a letter"
-            fix = "put a sign between them, as in 5 * x"
-            self._report("J004", f"`{text}` is neither a number nor a name", span, why, fix)
+            self._report("J004 name", span, word=text)
 
     def _add(self, kind: str, text: str, span: Span) -> None:
         self.lines[-1].tokens.append(Token(kind, text, span))
 
-    def _report(self, code: str, title: str, span: Span, why: str, fix: str, *, others: tuple[Label, ...] = ()) -> None:
+    def _report(self, said: str, span: Span, **facts: Any) -> None:
         """Report a mistake after which the line cannot be read."""
-        self._say(code, title, span, why, fix, others=others)
+        self._say(said, span, **facts)
         self.lines[-1].broken = True
 
-    def _say(self, code: str, title: str, span: Span, why: str, fix: str, *, others: tuple[Label, ...] = ()) -> None:
-        self.mistakes.append(Diagnostic(code, title, span, why, fix, others=others))
+    def _say(self, said: str, span: Span, **facts: Any) -> None:
+        self.mistakes.append(message(said, span, **facts))
 
     # Comments
 
@@ -516,8 +494,7 @@ class Text:
         for text, span in found:
             if mark := _MARK.match(text):
                 kind = "an Option" if mark[1] == "Option" else "a metafeature"
-                title, why = f"#{mark[1]} stands above no function", "the mark makes the function right under it"
-                self._say("J010", title, span, f"{why} {kind}", f"put #{mark[1]} on the line above its def")
+                self._say("J010", span, mark=mark[1], kind=kind)
 
     # Blocks
 
@@ -538,8 +515,7 @@ class Text:
                 and all(token.kind != ":" for token in _outermost(line.tokens))
             ):
                 if line.tokens[0].kind != "FOREIGN" and not line.broken:
-                    why, fix = "a line that a block belongs to ends with a colon", "add `:` at the end of the line"
-                    self._say("J006", f"this `{word}` line lacks its colon", line.end, why, fix)
+                    self._say("J006 colon", line.end, word=word)
                 line.tokens.append(Token(":", ":", line.end))
             colon = line.tokens[-1] if line.tokens[-1].kind == ":" else None
             opened = colon is not None and deeper
@@ -549,9 +525,7 @@ class Text:
             if colon and not deeper:
                 after += [Token("_INDENT", "", place), broken, end, Token("_DEDENT", "", place)]
                 if word in BLOCK_WORDS and not line.broken:
-                    why = "the block of a line that ends with a colon is indented under it"
-                    fix = "indent its lines, or write pass"
-                    self._say("J006", f"nothing is indented under this `{word}`", place, why, fix)
+                    self._say("J006 empty", place, word=word)
             line.after = after if word in BLOCK_WORDS else [end]
             line.instead = [broken, *([colon] if colon else []), *after]
             previous = line
@@ -561,16 +535,14 @@ class Text:
         if opened:
             levels.append((line.indent, True))
             if sum(real for _, real in levels) == MOST_BLOCKS:
-                why, fix = f"blocks go at most {MOST_BLOCKS} deep", "move inner blocks into functions"
-                self._say("J008", "blocks nested too deep", line.start, why, fix)
+                self._say("J008 blocks", line.start, most=MOST_BLOCKS)
             return ["_INDENT"]
         known = [level for level, _ in levels]
-        level, title = line.indent, f"this line is indented by {line.indent}"
+        level = line.indent
         if level < known[-1] and level not in known:  # between two levels: it stays in the inner block
             lower = max(each for each in known if each < line.indent)
             level = min(each for each in known if each > line.indent)
-            fix = f"indent it by {lower} or by {level}"
-            self._say("J006", title, line.start, "a line stands exactly under the lines it belongs with", fix)
+            self._say("J006 between", line.start, indent=line.indent, lower=lower, level=level)
         ends = []
         while len(levels) > 1 and level < levels[-1][0]:
             if levels.pop()[1]:
@@ -579,8 +551,7 @@ class Text:
             if previous is None or not previous.broken:
                 alone = previous is not None and previous.start.line == previous.tokens[-1].span.line
                 others = (Label(previous.span, "no block belongs to this"),) if previous is not None and alone else ()
-                why = "only the block of a line that ends with a colon is indented further"
-                self._say("J006", title, line.start, why, f"indent it by {levels[-1][0]}", others=others)
+                self._say("J006 deeper", line.start, others=others, indent=line.indent, level=levels[-1][0])
             levels.append((level, False))
         return ends
 

@@ -10,13 +10,13 @@ import sys
 from collections.abc import Collection, Iterable, Mapping
 from fnmatch import fnmatchcase
 from fractions import Fraction
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attrs import asdict, field, frozen
 
-from jostle.lang.stops import Stop, similar
+from jostle.lang.messages import Stop, near
 from jostle.parameters import Parameter, shown
 
 if TYPE_CHECKING:
@@ -107,26 +107,20 @@ class LibraryOption:
             raise self.no_parameter(name)
         found = known.fitted(value)
         if found is None:
-            title = f"`{name}` of `{self.name}` is {shown(value)}"
-            raise Stop("J113", title, f"it has to be {known.words}", f"write {self.name}({name}={known.written})")
+            raise Stop(
+                "J113 value",
+                parameter=name,
+                option=self.name,
+                value=shown(value),
+                words=known.words,
+                written=known.written,
+            )
         return found
 
     def no_parameter(self, name: str) -> Stop:
         """A refusal where it is given a parameter that it does not have."""
-        fix = similar(name, self.parameters, "use one of these" if self.parameters else "take it out")
-        why = f"it has {', '.join(self.parameters)}" if self.parameters else "it has no parameters"
-        return Stop("J113", f"`{self.name}` has no parameter `{name}`", why, fix)
-
-
-@cache
-def _kept() -> tuple[tuple[LibraryTask, ...], Mapping[str, LibraryOption]]:
-    """The tasks and the Options that came with Jostle."""
-    facts = json.loads(KEPT.read_text("utf-8"))
-    tasks = {name: LibraryTask(name, **known) for name, known in facts["tasks"].items()}
-    return tuple(tasks.values()), {
-        name: _option(name, tasks[known["task"]], {key: _parameter(held) for key, held in known["parameters"].items()})
-        for name, known in facts["options"].items()
-    }
+        said, known = "J113 unknown" if self.parameters else "J113 none", ", ".join(self.parameters)
+        return Stop(said, option=self.name, parameter=name, known=known, similar=near(name, self.parameters))
 
 
 def _option(name: str, task: LibraryTask, parameters: Mapping[str, Parameter]) -> LibraryOption:
@@ -155,26 +149,33 @@ class Library:
 
 def library() -> Library:
     """What programs can import: what came with Jostle, and what was registered in this process."""
-    loaded = sys.modules.get("jostle.options.base")
-    return _library(0 if loaded is None else loaded.changes())
+    base = sys.modules.get("jostle.options.base")
+    own = {} if base is None else base.own()
+    if not own:
+        return shipped()
+    from jostle.parameters import parameters_of  # noqa: PLC0415 - once there are Options of one's own
 
-
-@lru_cache(maxsize=4)
-def _library(changes: int) -> Library:
-    kept = Library.of(*_kept())
-    if not changes:
-        return kept
-    from jostle.options.base import own  # noqa: PLC0415 - it is loaded already
-    from jostle.parameters import parameters_of  # noqa: PLC0415 - as above
-
+    kept = shipped()
+    tasks = {each.name: each for each in kept.tasks}
+    for task in sorted((each.task for each in own.values()), key=lambda each: each.name):
+        tasks.setdefault(task.name, LibraryTask.of(task))
     added = {
         name: _option(name, LibraryTask.of(each.task), parameters_of(each) if isinstance(each, type) else {})
-        for name, each in sorted(own().items())
+        for name, each in sorted(own.items())
     }
-    known = {task.name for task in kept.tasks}
-    of_own = {each.task.name: each.task for each in own().values() if each.task.name not in known}
-    tasks = tuple(LibraryTask.of(task) for _, task in sorted(of_own.items()))
-    return Library.of((*kept.tasks, *tasks), {**kept.options, **added}) if added else kept
+    return Library.of(tuple(tasks.values()), {**kept.options, **added})
+
+
+@cache
+def shipped() -> Library:
+    """What came with Jostle: its file, read once."""
+    facts = json.loads(KEPT.read_text("utf-8"))
+    tasks = {name: LibraryTask(name, **known) for name, known in facts["tasks"].items()}
+    options = {
+        name: _option(name, tasks[known["task"]], {key: _parameter(held) for key, held in known["parameters"].items()})
+        for name, known in facts["options"].items()
+    }
+    return Library.of(tuple(tasks.values()), options)
 
 
 def library_tasks() -> tuple[LibraryTask, ...]:
@@ -202,7 +203,7 @@ def imported(module: str, name: str) -> Any:
 
     if name in public.CORPORA:
         return getattr(public, name)
-    raise Stop("J104", f"there are no databases `{name}`", "public holds gridCorpus and tableCorpus", "gridCorpus")
+    raise Stop("J104 databases", name=name)
 
 
 @cache

@@ -21,10 +21,9 @@ from jostle.lang.extents import TooDeepError, deep_enough
 from jostle.lang.facts import World, kind_of, moves_of
 from jostle.lang.guard_rules import checked_worlds
 from jostle.lang.library import library_options, modules
-from jostle.lang.nodes import show_expression, show_parameters
+from jostle.lang.nodes import Definition, defined_in, show_expression, show_parameters, target_names
 from jostle.lang.price import price_of
 from jostle.lang.roots import Root, roots, table_parameters
-from jostle.lang.scopes import Definition, defined_in, target_names
 
 if TYPE_CHECKING:
     from jostle.tables.schema import Schema

@@ -18,9 +18,8 @@ import numpy as np
 from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
-from jostle.lang.guard import ON_ROWS
+from jostle.lang.messages import Stop
 from jostle.lang.operators import is_number, kind_of
-from jostle.lang.stops import Stop
 from jostle.lang.values import (
     Axis,
     Features,
@@ -31,7 +30,7 @@ from jostle.lang.values import (
     TableValue,
     TreeNode,
     attribute_of,
-    column_values,
+    no_column,
 )
 from jostle.privacy.expressions import (
     CellSums,
@@ -102,8 +101,7 @@ def axis_size(schema: Schema, name: str) -> int:
 
 def _known(schema: Schema, name: str) -> str:
     if name not in schema:
-        listed = ", ".join(schema.names[:12])
-        raise Stop("J503", f"there is no column `{name}`", f"the table has {listed}", "name one of these")
+        raise no_column(schema, f"`{name}`")
     return name
 
 
@@ -112,7 +110,7 @@ def _each_code(schema: Schema, function: OfColumns, name: str) -> list[Any]:
     column = schema[name]
     return [
         None if value is None else function.compute({name: OneValue(value, column, code)})
-        for code, value in enumerate(column_values(column))
+        for code, value in enumerate(column.meanings)
     ]
 
 
@@ -126,12 +124,7 @@ def lower(query: Query, table: TableValue) -> PrivateNumber:
     groups = [_group(schema, each) for each in query.groupby]
     if combined is not None and (on_cells or of_cells or query.aggregate == "persons"):
         what = "persons" if query.aggregate == "persons" else "cells of all columns"
-        raise Stop(
-            "J504",
-            f"the condition `{combined.text}` on {what}",
-            "rows are counted by the columns that it looks at, and each row once",
-            "join conditions on single columns with `and`",
-        )
+        raise Stop("J504 counted", condition=combined.text, what=what)
     if query.aggregate == "persons" and not on_cells:
         expression = _of_persons(query, schema, groups)
     elif on_cells or of_cells:
@@ -156,12 +149,7 @@ def _group(schema: Schema, function: OfColumns) -> _Group:
     if not columns:
         return _Group("", (), Axis(()))
     if len(columns) > 1:
-        raise Stop(
-            "J504",
-            f"`{function.text}` groups by two columns at once",
-            "each group is worked out from one column",
-            "groupby a, b",
-        )
+        raise Stop("J504 two_columns", written=function.text)
     name = _known(schema, columns[0])
     if function.plain:
         return _Group(name, tuple(range(schema[name].size)), Axis.of(schema[name]))
@@ -191,7 +179,7 @@ def _label(value: Any, *, whole: bool) -> Any:
         return int(value // 1) if whole else value
     if value is None or isinstance(value, str | bool):
         return value
-    raise Stop("J504", f"rows are grouped by {kind_of(value)}", "a group is a number or a text", "groupby age / 10")
+    raise Stop("J504 grouped", kind=kind_of(value))
 
 
 @frozen(eq=False)
@@ -209,15 +197,10 @@ class _Combined:
         named = dict.fromkeys(name for each in conditions for name in each.columns if not _missing_axis(schema, name))
         columns = tuple(_known(schema, name) for name in named)
         text = " and ".join(each.text for each in conditions)
-        values = [list(enumerate(column_values(schema[name]))) for name in columns]
+        values = [list(enumerate(schema[name].meanings)) for name in columns]
         count = math.prod(map(len, values))
         if count > MOST_COMBINATIONS:
-            raise Stop(
-                "J504",
-                f"the condition `{text}` looks at {count:,} combinations of values",
-                f"each is worked out, and {MOST_COMBINATIONS:,} at most",
-                "count parts that share no row, and add them up",
-            )
+            raise Stop("J504 combinations", condition=text, count=f"{count:,}", most=f"{MOST_COMBINATIONS:,}")
         nothing = {name: OneValue(0) for each in conditions for name in each.columns if name not in columns}
         meets = np.zeros(count, dtype=np.bool_)
         for place, coded in enumerate(product(*values)):
@@ -286,17 +269,15 @@ def _by(groups: Sequence[_Group]) -> list[_Group]:
     """The groups that columns make, each column once."""
     used = [group for group in groups if group.column]
     if len({group.column for group in used}) < len(used):
-        raise Stop("J504", "two groups of one column", "each column is grouped once", "take one of them out")
+        raise Stop("J504 group_twice")
     return used
 
 
 def _of_persons(query: Query, schema: Schema, groups: Sequence[_Group]) -> Expression:
     if schema.person is None:
-        raise Stop(
-            "J504", "`persons` of a table without persons", "its schema does not say whose rows they are", "count()"
-        )
+        raise Stop("J504 persons")
     if query.value is not None:
-        raise Stop("J504", f"`persons` of `{query.value.text}`", "persons are counted", "persons()")
+        raise Stop("J504 persons_of", written=query.value.text)
     found: Any = _tallied(groups)
     counted: Expression = evolve(found, persons=True)  # a tally, of any groups
     return counted
@@ -308,28 +289,20 @@ def _of_rows(query: Query, schema: Schema, groups: Sequence[_Group], combined: _
             _known(schema, name)
         return _tallied(groups) if combined is None else combined.gathered(schema, _by(groups), lambda by: cells(*by))
     if query.aggregate != "sum":
-        why, fix = ON_ROWS[query.aggregate]
-        raise Stop("J215", f"`{query.aggregate}` of a column", why, fix)
+        raise Stop(f"J215 {query.aggregate}", aggregate=query.aggregate)
     return _summed(query, schema, _by(groups), combined)
 
 
 def _summed(query: Query, schema: Schema, groups: Sequence[_Group], combined: _Combined | None) -> Expression:
     value = query.value
     if value is None:
-        raise Stop("J504", "a sum of nothing", "what is summed stands in brackets", "select sum(age) from db")
+        raise Stop("J504 nothing_summed")
     if len(value.columns) != 1:
-        raise Stop(
-            "J504",
-            f"`{value.text}` is not computed from one column",
-            "values are summed by the codes of one column",
-            "sum each column by itself",
-        )
+        raise Stop("J504 sum_of_columns", written=value.text)
     name = _known(schema, value.columns[0])
     numbers = [0 if each is None else each for each in _each_code(schema, value, name)]
     if not all(is_number(number) for number in numbers):
-        raise Stop(
-            "J504", f"`{value.text}` is no number", f"the values of `{name}` are texts", "count rows: select count()"
-        )
+        raise Stop("J504 sum_of_texts", written=value.text, column=name)
     exact = [Fraction(number).limit_denominator(MOST_WEIGHT_DIGITS) for number in numbers]
     scale = 1
     for each in exact:
@@ -337,13 +310,12 @@ def _summed(query: Query, schema: Schema, groups: Sequence[_Group], combined: _C
     weights = [round(each * scale) for each in exact]
     most = max(1, *(abs(weight) for weight in weights))
     if any(group.column == name for group in groups):
-        raise Stop("J504", f"`{name}` is summed and grouped by", "group by another column", "take one of them out")
+        raise Stop("J504 sum_by_itself", column=name)
     if combined is None:
         tallied = sums(name, weights, most, by=[group.column for group in groups])
         found = tallied.coarsened({group.column: group.places for group in groups}) if groups else tallied
     elif name in combined.columns:
-        title, why = f"`{name}` is summed, and `{combined.text}` looks at it", "rows are counted by what that looks at"
-        raise Stop("J504", title, why, "sum parts that share no row, and add them up")
+        raise Stop("J504 sum_and_condition", column=name, condition=combined.text)
     else:
         found = combined.gathered(schema, groups, lambda by: sums(name, weights, most, by=by))
     return found if scale == 1 else found / scale
@@ -354,46 +326,35 @@ def _of_cells(
 ) -> Expression:
     """An aggregate over the cells of all columns, each with its number of rows as `values`."""
     if query.value is not None and tuple(query.value.columns) != (CELL,):
-        raise Stop(
-            "J504", f"`{query.value.text}` is computed from more than `values`", "cells have one number", "values"
-        )
+        raise Stop("J504 of_cells", written=query.value.text)
     if query.value is not None and query.value.compute({CELL: OneValue(7)}) != 7:
-        raise Stop(
-            "J504", f"`{query.value.text}` is not `values`", "only plain counts of cells are aggregated", "values"
-        )
+        raise Stop("J504 computed_cells", written=query.value.text)
     cut = [_threshold(cell) for cell in on_cells]
     every = cells(*schema.names)
     if query.aggregate == "sum" and not cut:
         return _tallied(groups)
     if any(group.column for group in groups):
-        raise Stop(
-            "J504", f"`{query.aggregate}` of cells by groups", "only sums of cells are grouped", "select sum(values)"
-        )
+        raise Stop("J504 grouped_cells", aggregate=query.aggregate)
     if query.aggregate == "count":
         return _counted(every, cut, schema, conditions=conditions)
     if cut or (conditions and query.aggregate != "max"):
-        raise Stop(
-            "J504",
-            f"`{query.aggregate}(values)` of some cells only",
-            "cells that do not meet the condition would be taken for empty ones",
-            "leave the condition out, or use count(values)",
-        )
+        raise Stop("J504 some_cells", aggregate=query.aggregate)
     if query.aggregate == "persons":
-        raise Stop("J504", "`persons` of some cells only", "cells hold rows", "count(values)")
+        raise Stop("J504 persons_in_cells")
     return {"max": largest, "min": smallest, "mean": mean_of_cells, "stddev": deviation}[query.aggregate](every)
 
 
 def _threshold(condition: OfColumns) -> tuple[bool, Fraction]:
     """A condition on a cell's count: whether it is above a number, or not above it, and the number."""
     if condition.columns != (CELL,):
-        raise Stop("J504", f"`{condition.text}` looks at more than `values`", "cells have one number", "values > 0")
+        raise Stop("J504 condition_on_cells", condition=condition.text)
     # Whole counts: find where the truth changes, once.
     low = bool(condition.compute({CELL: OneValue(0)}))
     top = 1
     while bool(condition.compute({CELL: OneValue(top)})) is low:
         top *= 2
         if top > 2**40:
-            raise Stop("J504", f"`{condition.text}` is the same for all cells", "nothing is counted", "values > 0")
+            raise Stop("J504 same", condition=condition.text)
     bottom = top // 2
     while top - bottom > 1:
         middle = (top + bottom) // 2
@@ -401,7 +362,7 @@ def _threshold(condition: OfColumns) -> tuple[bool, Fraction]:
     if any(
         bool(condition.compute({CELL: OneValue(above)})) is low for above in (top + 1, 2 * top, 8 * top, top + 2**41)
     ):
-        raise Stop("J504", f"`{condition.text}` is no threshold", "cells are counted above or below one", "values > 0")
+        raise Stop("J504 threshold", condition=condition.text)
     return not low, Fraction(top - 1)
 
 
@@ -409,31 +370,20 @@ def _counted(
     every: Expression, cut: Sequence[tuple[bool, Fraction]], schema: Schema, *, conditions: bool
 ) -> Expression:
     if len(cut) != 1:
-        title = "`count(values)` of all cells" if not cut else "two conditions on `values`"
-        raise Stop(
-            "J504",
-            title,
-            "how many cells there are is public; above a threshold they are counted",
-            "select count(values) from db where values > 0",
-        )
+        raise Stop("J504 two_thresholds" if cut else "J504 all_cells")
     above, threshold = cut[0]
     counted = occupied(every, threshold)
     if above:
         return counted
     if conditions:
-        raise Stop("J504", "cells up to a threshold, of some cells only", "others would be counted too", "values > 0")
+        raise Stop("J504 cells_below")
     return schema.size(*schema.names) - counted
 
 
 def aggregated(name: str, number: PrivateNumber) -> PrivateNumber:
     """An aggregate over the groups of a private number."""
     if not number.groups:
-        raise Stop(
-            "J504",
-            f"`{name}` of a single private number",
-            "it is one number already; several are given by groupby",
-            "select count() from db groupby region",
-        )
+        raise Stop("J504 single", name=name)
     made = {"sum": total, "max": largest, "min": smallest, "mean": mean_of_cells, "stddev": deviation}[name]
     return PrivateNumber(number.table, made(number.expression))
 
@@ -447,9 +397,7 @@ def fact_of(value: Any, name: str) -> Any:
         return fact_of_table(value, name)
     if isinstance(value, Features):
         if name not in value.seen:
-            raise Stop(
-                "J503", f"there is no metafeature `{name}`", "`predict` sees those the maker is informed by", name
-            )
+            raise Stop("J503 metafeature", name=name)
         return value.seen[name]
     if (
         isinstance(value, Leaf | TreeNode)
@@ -459,9 +407,7 @@ def fact_of(value: Any, name: str) -> Any:
         return getattr(value, name)
     if isinstance(value, KnownAttribute) and name in {"name", "values"}:
         return getattr(value, name)
-    raise Stop(
-        "J503", f"{kind_of(value)} has no `{name}`", "only tables and trees have parts with names", "db.attributes"
-    )
+    raise Stop("J503 part", kind=kind_of(value), name=name)
 
 
 def fact_of_table(table: TableValue, name: str) -> Any:
@@ -471,16 +417,15 @@ def fact_of_table(table: TableValue, name: str) -> Any:
         return [attribute_of(schema, each) for each in schema.attributes]
     if name == "label":
         if schema.label is None:
-            raise Stop("J503", "the table has no label", "its schema names none", 'label = "ill", in the schema')
+            raise Stop("J503 label")
         return attribute_of(schema, schema.label)
     if name == "rows":
         if schema.rows is None:
-            raise Stop("J503", "the number of rows is private", "the schema does not declare it", "{{ len(db) }}")
+            raise Stop("J503 rows")
         return schema.rows
     if name in schema:
         return attribute_of(schema, name)
     if name.endswith("_range"):
         return axis_size(schema, name.removesuffix("_range"))
     listed = ", ".join(schema.names[:8])
-    why = f"public facts are attributes, label, rows, a column ({listed}) or its range, as in x_range"
-    raise Stop("J503", f"the table has no `{name}`", why, "db.attributes")
+    raise Stop("J503 fact", name=name, columns=listed)

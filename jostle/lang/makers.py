@@ -22,11 +22,11 @@ from jostle.lang import nodes
 from jostle.lang.builtins import BUILTINS
 from jostle.lang.choices import task_of as told_task
 from jostle.lang.frames import Function, Loaded, Sent
+from jostle.lang.messages import Stop, placed
+from jostle.lang.nodes import symbols
 from jostle.lang.operators import is_number, kind_of
 from jostle.lang.program_options import Measure, ProgramOption, fitted_below, labels_in, needed_by, version_of
 from jostle.lang.quick_start import quickly
-from jostle.lang.scopes import symbols
-from jostle.lang.stops import Stop, placed
 from jostle.lang.tree_values import to_model
 from jostle.lang.values import Leaf, TreeNode
 from jostle.options.base import Option
@@ -49,7 +49,7 @@ def judge_of(program: Loaded, given: Any, task: Task[Any]) -> Judge | None:
     if isinstance(given, str):
         return task.judge(given)
     if not isinstance(given, Function):
-        raise Stop("J409", f"{kind_of(given)} judges", "a judge is a function of answers and truth", "def loss(a, t):")
+        raise Stop("J409 judging", kind=kind_of(given))
     # Histories know judges by name, so the name says which text it has.
     return Judge(f"{given.name}-{version_of(program, given.name)}", Verdict(program, given))
 
@@ -70,10 +70,9 @@ class Verdict:
         try:
             found = self.function.run(self.program, told(instance, answer, sure=sure), {}, None)
             if not is_number(found):
-                raise Stop("J501", f"`{name}` gives {kind_of(found)}", "a loss is a number", "return 0.1")  # noqa: TRY301 - given its place below
+                raise Stop("J501 loss", name=name, kind=kind_of(found))  # noqa: TRY301 - given its place below
             if not math.isfinite(found) or found < 0:
-                title, why = f"`{name}` gives {float(found):.4g}", "a loss is a number from 0 up, the less the better"
-                raise Stop("J501", title, why, "return abs(...)")  # noqa: TRY301 - as above
+                raise Stop("J501 bad_loss", name=name, number=f"{float(found):.4g}")  # noqa: TRY301 - as above
         except Stop as mistake:
             raise placed(mistake, self.program.source, self.function.definition.name_span) from None
         return float(found)
@@ -100,7 +99,7 @@ def make(  # noqa: PLR0917 - a clause each
     """A choice maker as a program describes it."""
     for each in among:
         if not isinstance(each, Option):
-            raise Stop("J408", f"{kind_of(each)} among Options", "a choice maker chooses among Options", "#Option")
+            raise Stop("J408 among", kind=kind_of(each))
     task = among[0].task if among else UNTOLD
     maker = MkChoiceMaker(
         among=among,
@@ -125,9 +124,7 @@ def metafeature_of(program: Any, given: Any) -> Metafeature:
     if isinstance(given, Metafeature):
         return given
     if not isinstance(given, Function):
-        raise Stop(
-            "J408", f"{kind_of(given)} informs a choice", "metafeatures are functions of a database", "def f(db):"
-        )
+        raise Stop("J408 informing", kind=kind_of(given))
     words = given.name.replace("_", " ")
     return Metafeature(
         given.name,
@@ -148,7 +145,7 @@ def _corpus(given: Any) -> Any:
         elif isinstance(each, PublicDatabase):
             databases.append(each)
         else:
-            raise Stop("J501", f"{kind_of(each)} to train on", "makers learn from public databases", 'public("folder")')
+            raise Stop("J501 training", kind=kind_of(each))
     return Corpus(databases)
 
 

@@ -11,9 +11,8 @@ from jostle.errors import Diagnostic, Label, Span
 from jostle.lang import nodes
 from jostle.lang.builtins import AGGREGATES, BUILTINS, EPSILON, Builtin
 from jostle.lang.library import LibraryOption, library_options, look_among_installed, modules
-from jostle.lang.nodes import show_expression
-from jostle.lang.scopes import Definition, defined_in, symbols, target_names
-from jostle.lang.stops import Stop, near
+from jostle.lang.messages import Stop, message, near
+from jostle.lang.nodes import Definition, defined_in, symbols, target_names
 
 Callable = nodes.FunctionDefinition | nodes.Lambda | Builtin | LibraryOption
 """What is called."""
@@ -79,47 +78,38 @@ def check_call(call: nodes.Call, function: Callable, name: str = "") -> Iterator
     signature = signature_of(function)
     if name:
         signature = signature.renamed(name)
-    why = f"it is {signature.head}"
     others = (Label(signature.place, "defined here"),) if signature.place else ()
+    facts: dict[str, Any] = {"others": others, "name": signature.name, "head": signature.head}
     given = signature.parameters[: len(call.arguments)]
     if signature.most is not None and len(call.arguments) > signature.most:
         surplus = call.arguments[signature.most]
-        title = f"`{signature.name}` takes {_count(signature.most)}, not {len(call.arguments)}"
-        fix = "take it out"
+        example = None
         if isinstance(function, LibraryOption) and function.parameters and not name:
-            fix = f"take it out; parameters go by name: {function.example}({', '.join(function.asked)})"
-        yield Diagnostic("J105", title, surplus.span, why, fix, others=others)
+            example = f"{function.example}({', '.join(function.asked)})"
+        count = f"{signature.most} value{'s' * (signature.most != 1)}"
+        yield message("J105 many", surplus.span, **facts, count=count, given=len(call.arguments), example=example)
     for keyword in {each.name: each for each in call.keywords}.values():
         if keyword.name in given:
-            title = f"`{signature.name}` gets `{keyword.name}` twice"
-            fix = "give it by name or by place, not both"
-            yield Diagnostic("J105", title, keyword.name_span, why, fix, others=others)
+            yield message("J105 twice", keyword.name_span, **facts, parameter=keyword.name)
         elif keyword.name not in signature.parameters and keyword.name not in signature.extra:
-            yield _not_taken(call, keyword, function, signature)
+            example = _parameter_apart(call, keyword, function)
+            said = "J105 not_taken" if example is None else "J105 not_taken_here"
+            yield message(said, keyword.name_span, **facts, parameter=keyword.name, example=example)
     named = {keyword.name for keyword in call.keywords}
     missing = [each for each in signature.required if each not in given and each not in named]
     if missing:
-        title = f"`{signature.name}` lacks {' and '.join(f'`{each}`' for each in missing)}"
-        fix = f"add {', '.join(missing)}"
-        if isinstance(function, LibraryOption) and not call.arguments and not call.keywords:
-            fix = f"write {signature.head}, or {signature.name} alone for the Option itself"
-        yield Diagnostic("J105", title, call.function.span, why, fix, others=others)
+        alone = isinstance(function, LibraryOption) and not call.arguments and not call.keywords
+        lacking = " and ".join(f"`{each}`" for each in missing)
+        said = "J105 lacking_all" if alone else "J105 lacking"
+        yield message(said, call.function.span, **facts, lacking=lacking, missing=", ".join(missing))
 
 
-def _not_taken(call: nodes.Call, keyword: nodes.Keyword, function: Callable, signature: Signature) -> Diagnostic:
-    others = (Label(signature.place, "defined here"),) if signature.place else ()
-    title = f"`{signature.name}` does not take `{keyword.name}`"
-    why, fix = f"it is {signature.head}", "use one of its parameters"
-    if isinstance(function, LibraryOption) and keyword.name in function.parameters:
-        why = "parameters make an Option of their own, which is then called with the database"
-        given = f"{function.name}({keyword.name}={show_expression(keyword.value)})"
-        rest = [*map(show_expression, call.arguments), *(_written(each) for each in call.keywords if each != keyword)]
-        fix = f"write {given}({', '.join(rest)})"
-    return Diagnostic("J105", title, keyword.name_span, why, fix, others=others)
-
-
-def _written(keyword: nodes.Keyword) -> str:
-    return f"{keyword.name}={show_expression(keyword.value)}"
+def _parameter_apart(call: nodes.Call, keyword: nodes.Keyword, function: Callable) -> str | None:
+    """A call of an Option with one of its parameters taken out of it; None for what is none of them."""
+    if not isinstance(function, LibraryOption) or keyword.name not in function.parameters:
+        return None
+    rest = [*call.arguments, *(each for each in call.keywords if each != keyword)]
+    return f"{function.name}({keyword})({', '.join(map(format, rest))})"
 
 
 # Parameters of the library's Options
@@ -132,9 +122,8 @@ def gives_parameters(call: nodes.Call, option: LibraryOption) -> bool:
 
 def _parameters_again(call: nodes.Call, option: LibraryOption, name: str) -> Iterator[Diagnostic]:
     """Report parameters for an Option that has been given some, or for a choice maker."""
-    given = f"{option.name}({', '.join(map(_written, call.keywords))})"
-    title, why = f"`{name}` is given parameters", "an Option of the library is given its parameters once, by its name"
-    yield Diagnostic("J113", title, call.keywords[0].name_span, why, f"write {given}")
+    example = f"{option.name}({', '.join(map(format, call.keywords))})"
+    yield message("J113 again", call.keywords[0].name_span, name=name, example=example)
 
 
 def _check_parameters(call: nodes.Call, option: LibraryOption) -> Iterator[Diagnostic]:
@@ -147,7 +136,7 @@ def _check_parameters(call: nodes.Call, option: LibraryOption) -> Iterator[Diagn
                 option.parameter(keyword.name, value)
         except Stop as mistake:
             span = keyword.value.span if keyword.name in option.parameters else keyword.name_span
-            yield Diagnostic(mistake.code, mistake.title, span, mistake.why, mistake.fix)
+            yield mistake.at(span)
 
 
 def _literal(node: nodes.ExpressionNode) -> Any:
@@ -163,10 +152,6 @@ def _literal(node: nodes.ExpressionNode) -> Any:
             return -value if node.operator == "-" else value
         case _:
             return NO_LITERAL
-
-
-def _count(number: int) -> str:
-    return f"{number} value{'s' * (number != 1)}"
 
 
 def check_names(module: nodes.Module) -> Iterator[Diagnostic]:
@@ -233,25 +218,15 @@ class _Resolver:
                     self._unknown_import(statement.module, each)
 
     def _unknown_module(self, statement: nodes.Import) -> None:
-        match = near(statement.module, modules())
-        homes = [name for name, names in modules().items() if any(each.name in names for each in statement.names)]
-        better = match or (homes[0] if homes else None)
-        fix = f"write from {better} import ..." if better else f"import from one of {_listed(modules())}"
-        why = "programs import from the library alone, so that nothing else ever touches a database"
-        title = f"the library has no module `{statement.module}`"
-        self.found.append(Diagnostic("J103", title, statement.module_span, why, fix))
+        homes = (name for name, names in modules().items() if any(each.name in names for each in statement.names))
+        better = near(statement.module, modules()) or next(homes, None)
+        facts: dict[str, Any] = {"module": statement.module, "better": better, "modules": _listed(modules())}
+        self.found.append(message("J103", statement.module_span, **facts))
 
     def _unknown_import(self, module: str, name: nodes.ImportedName) -> None:
-        homes = [home for home, names in modules().items() if name.name in names]
-        match = near(name.name, modules()[module])
-        why = f"`{module}` holds {_listed(modules()[module])}"
-        if homes:
-            why, fix = f"`{name.name}` is in `{homes[0]}`", f"write from {homes[0]} import {name.name}"
-        elif match:
-            fix = f"`{match}` has a similar name"
-        else:
-            fix = "import one of these, write it yourself with #Option above a def, or say where it is: --with FILE.py"
-        self.found.append(Diagnostic("J104", f"`{module}` has no `{name.name}`", name.span, why, fix))
+        home, names = _home(name.name), modules()[module]
+        facts: dict[str, Any] = {"module": module, "name": name.name, "home": home, "names": _listed(names)}
+        self.found.append(message("J104 name", name.span, **facts, similar=near(name.name, names)))
 
     def check_twice(self, body: Sequence[nodes.Statement], where: str) -> None:
         """Report functions, classes and imports whose name something else has too."""
@@ -264,16 +239,11 @@ class _Resolver:
             first = seen.setdefault(name, (span, definition))
             if first[0] is span or (_is_variable(first[1]) and _is_variable(definition)):
                 continue
-            why = f"a function, a class or an import has its name to itself in its {where}"
             others = (Label(first[0], "first here"),)
-            self.found.append(
-                Diagnostic("J102", f"`{name}` is defined twice", span, why, "rename one of them", others=others)
-            )
+            self.found.append(message("J102", span, others=others, name=name, where=where))
 
     def _epsilon(self, span: Span) -> None:
-        why = "epsilon is what the caller allotted, and stays that"
-        fix = "use another name: share = epsilon / 2"
-        self.found.append(Diagnostic("J109", "`epsilon` is given a value", span, why, fix))
+        self.found.append(message("J109 given", span))
 
     # Statements
 
@@ -394,37 +364,22 @@ class _Resolver:
                 self._too_early(node, self.top[name][0])
         elif name == EPSILON:
             if scope.function is None:
-                why = "epsilon is what the caller of a function allotted to it"
-                fix = "use it inside a def"
-                self.found.append(Diagnostic("J109", "`epsilon` outside a function", node.span, why, fix))
+                self.found.append(message("J109 outside", node.span))
         elif name not in BUILTINS and name not in self.symbols and not columns:
             self._unknown(node, scope)
 
     def _unknown(self, node: nodes.Name, scope: _Scope) -> None:
-        name = node.name
-        homes = [module for module, names in modules().items() if name in names]
-        match = near(name, [*scope.own, *self.top, *BUILTINS, *self.symbols])
-        if homes:
-            fix = f"write from {homes[0]} import {name} at the top"
-        elif match:
-            fix = f"`{match}` has a similar name"
-        else:
-            fix = f"give it a value first: {name} = ..."
-        why = "a name is a parameter, or was given a value, imported or defined before"
-        self.found.append(Diagnostic("J101", f"`{name}` is not defined", node.span, why, fix))
+        similar = near(node.name, [*scope.own, *self.top, *BUILTINS, *self.symbols])
+        self.found.append(message("J101 name", node.span, name=node.name, home=_home(node.name), similar=similar))
 
     def _too_early(self, node: nodes.Name, defined: Span) -> None:
-        why = "a program is read from top to bottom"
         others = (Label(defined, "only defined here"),) if defined.line else ()
-        title = f"`{node.name}` is used before it is defined"
-        self.found.append(Diagnostic("J106", title, node.span, why, "move its definition up", others=others))
+        self.found.append(message("J106", node.span, others=others, name=node.name))
 
     def _check_aggregate(self, node: nodes.Select) -> None:
         if node.aggregate not in AGGREGATES:
-            match = near(node.aggregate, AGGREGATES)
-            fix = f"write {match}" if match else "write count()"
-            title, why = f"`select` cannot compute `{node.aggregate}`", f"it computes {_listed(AGGREGATES)}"
-            self.found.append(Diagnostic("J110", title, node.aggregate_span, why, fix))
+            facts: dict[str, Any] = {"aggregate": node.aggregate, "aggregates": _listed(AGGREGATES)}
+            self.found.append(message("J110", node.aggregate_span, **facts, similar=near(node.aggregate, AGGREGATES)))
 
     def _check_call(self, node: nodes.Call, scope: _Scope) -> None:
         if not isinstance(node.function, nodes.Name) or node.function.name in scope.own:
@@ -435,10 +390,14 @@ class _Resolver:
             if (known := callable_of(name, definition)) is not None:
                 self.found += check_call(node, known)
             elif isinstance(definition, nodes.Import) and definition.module == "public":
-                why, fix = "it holds public databases, and is no function", f"for each in {name}:"
-                self.found.append(Diagnostic("J105", f"`{name}` is called", node.function.span, why, fix))
+                self.found.append(message("J105 databases", node.function.span, name=name))
         elif name in BUILTINS:
             self.found += check_call(node, BUILTINS[name])
+
+
+def _home(name: str) -> str | None:
+    """The first module of the library that has a name."""
+    return next((module for module, names in modules().items() if name in names), None)
 
 
 def _is_variable(definition: Definition) -> bool:

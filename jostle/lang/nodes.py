@@ -10,7 +10,7 @@ The rules of the grammar are called after the classes, and fill their fields in 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise
@@ -231,40 +231,37 @@ class Name(ExpressionNode):
 
 
 @frozen
-class Number(ExpressionNode):
-    """A number, exactly as its digits say: `5`, `0.1`, `1e-6`."""
+class Written(ExpressionNode):
+    """A number that is spelled out, exactly as its digits say."""
 
-    SHOWN = "{digits}"
     value: Fraction = field(validator=_decimal)
-    """What the digits say."""
+    """What the digits say: 5 in `5%`."""
     spelled: str = field(default="", eq=False, repr=False)
     """How it was written."""
 
     @property
     def digits(self) -> str:
-        """How it is written."""
+        """How it is written, without a sign after it."""
         return self.spelled or _digits(self.value)
 
 
 @frozen
-class Percent(ExpressionNode):
+class Number(Written):
+    """A number: `5`, `0.1`, `1e-6`."""
+
+    SHOWN = "{digits}"
+
+
+@frozen
+class Percent(Written):
     """A share: `5%`."""
 
     SHOWN = "{digits}%"
-    value: Fraction = field(validator=_decimal)
-    """What stands before the sign: 5 in `5%`."""
-    spelled: str = field(default="", eq=False, repr=False)
-    """How it was written."""
 
     @property
     def share(self) -> Fraction:
         """The share it stands for: 1/20 for `5%`."""
         return self.value / 100
-
-    @property
-    def digits(self) -> str:
-        """How it is written, without the sign."""
-        return self.spelled or _digits(self.value)
 
 
 @frozen
@@ -867,3 +864,54 @@ def walk(node: Node) -> Iterator[Node]:
         found = waiting.pop()
         yield found
         waiting.extend(reversed(tuple(children(found))))
+
+
+# Which names a part of a program defines
+
+
+Definition = Import | FunctionDefinition | ClassDefinition | Assign | For | Broken
+"""A statement that gives something a name."""
+
+
+def target_names(target: Name | Tuple) -> Iterator[Name]:
+    """The names that an assignment or a loop binds."""
+    if isinstance(target, Name):
+        yield target
+    else:
+        yield from (item for item in target.items if isinstance(item, Name))
+
+
+def defined_in(body: Sequence[Statement]) -> Iterator[tuple[str, Span, Definition]]:  # noqa: C901, PLR0912 - one case per kind of node
+    """Each name that statements define, the place of the name and its definition, not looking into functions."""
+    for statement in body:
+        match statement:
+            case Import():
+                for each in statement.names:
+                    yield each.name, each.span, statement
+            case FunctionDefinition() | ClassDefinition():
+                yield statement.name, statement.name_span, statement
+            case Assign():
+                for name in target_names(statement.target):
+                    yield name.name, name.span, statement
+            case For():
+                for name in target_names(statement.target):
+                    yield name.name, name.span, statement
+                yield from defined_in(statement.body)
+            case If():
+                for branch in statement.branches:
+                    yield from defined_in(branch.body)
+            case Broken():
+                for word in statement.words:
+                    yield word, statement.span, statement
+                yield from defined_in(statement.body)
+            case _:
+                pass
+
+
+def symbols(module: Module) -> frozenset[str]:
+    """The names that stand for themselves: alternatives of labelled choices that nothing defines."""
+    found: set[str] = set()
+    for node in walk(module):
+        if isinstance(node, Choose):
+            found.update(item.name for item in items_of(node.among) if isinstance(item, Name))
+    return frozenset(found)

@@ -16,9 +16,18 @@ from jostle.errors import JostleError
 from jostle.lang.extents import MOST_ITEMS, held
 from jostle.lang.frames import Frame
 from jostle.lang.lowering import aggregated
-from jostle.lang.operators import all_numbers, fraction, is_number, items, kind_of, number, plain_number
-from jostle.lang.showing import holds_private, shown
-from jostle.lang.stops import Stop
+from jostle.lang.messages import Stop
+from jostle.lang.operators import (
+    all_numbers,
+    fraction,
+    holds_private,
+    is_number,
+    items,
+    kind_of,
+    number,
+    plain_number,
+    shown,
+)
 from jostle.lang.tree_values import pruned
 from jostle.lang.values import (
     KnownAttribute,
@@ -94,18 +103,13 @@ def _rows_at_most(bought: tuple[int, Fraction] | None) -> int:
 def estimate_of(queries: Any, cells: Sequence[Any]) -> Estimate:
     """An estimate for a workload, of cells in row-major order; a single number stands for each cell."""
     if not isinstance(queries, Workload):
-        raise Stop("J501", f"the queries are {kind_of(queries)}", "they are a workload", "def Flat(db, queries):")
+        raise Stop("J501 queries", kind=kind_of(queries))
     numbers = [cell for cell in cells if is_number(cell)]
     if len(numbers) < len(cells) or not numbers:
-        raise Stop("J501", "an estimate is not made of numbers", "each cell has one", "queries over [total / size]")
+        raise Stop("J501 estimate")
     count = int(np.prod(queries.shape))
     if len(numbers) not in {1, count}:
-        raise Stop(
-            "J508",
-            f"{len(numbers)} numbers for {count} cells",
-            "each cell has one, or all have the same",
-            "queries over [x]",
-        )
+        raise Stop("J508 cells", count=len(numbers), cells=count)
     values = np.array([float(number) for number in numbers])
     return Estimate(np.full(queries.shape, values[0]) if len(values) == 1 else values.reshape(queries.shape))
 
@@ -127,7 +131,7 @@ def _numbers(values: tuple[Any, ...], name: str) -> list[Any]:
     else:
         listed = list(values)
     if not listed:
-        raise Stop("J502", f"`{name}` of nothing", "an empty list has none", "test for an empty list first")
+        raise Stop("J502 empty", name=name)
     return listed
 
 
@@ -136,9 +140,7 @@ def _several(name: str, how: Callable[[list[Expression]], Expression]) -> Callab
         public = [each for each in listed if not isinstance(each, PrivateNumber)]
         if public:
             kind = kind_of(public[0])
-            raise Stop(
-                "J504", f"`{name}` of private values and {kind}", "all of them are private, or none", "buy them first"
-            )
+            raise Stop("J504 mixed", name=name, kind=kind)
         table, expressions = common(listed)
         return PrivateNumber(table, how(expressions))
 
@@ -179,12 +181,7 @@ def aggregate(name: str) -> Operation:
         listed = [numbered(each) for each in _numbers((value, *more), name)]
         if any(isinstance(each, Private) for each in listed):
             if name not in _SEVERAL or any(isinstance(each, TableValue | SplitScoreOf) for each in listed):
-                raise Stop(
-                    "J504",
-                    f"`{name}` of a list of private values",
-                    "its sensitivity is inferred for groups of one query",
-                    "group one query: select count() from db groupby region",
-                )
+                raise Stop("J504 list", name=name)
             return _SEVERAL[name](listed)
         for each in listed:
             number(each, name)
@@ -199,17 +196,12 @@ def best(pick: Callable[..., Any], name: str) -> Operation:
     def run(scores: Any) -> Any:
         found = scores if isinstance(scores, dict) else dict(enumerate(items(scores, f"what `{name}` is given")))
         if not found:
-            raise Stop("J502", f"`{name}` of nothing", "an empty list has none", "test for an empty list first")
+            raise Stop("J502 empty", name=name)
         if all_numbers(found.values()):
             return pick(found, key=found.__getitem__)
         for each in found.values():
             if isinstance(each, Private):
-                raise Stop(
-                    "J216",
-                    f"`{name}` of private values",
-                    "one row can change which of them is largest",
-                    "noisyMax(domain, utilities, epsilon)",
-                )
+                raise Stop("J216 largest_running", name=name)
         return pick([key for key, value in found.items() if value is not None], key=found.__getitem__)
 
     return run
@@ -231,10 +223,10 @@ def noisy_count(frame: Frame, site: str, table: Any, epsilon: Any = None) -> Any
     table = numbered(table)
     if isinstance(table, PrivateNumber):
         if table.groups:
-            raise Stop("J504", "`noisyCount` of several groups", "it gives one number", "{{ ... }} gives all of them")
+            raise Stop("J504 count_of_groups")
         number = table.table.probe.release(table.expression, budget, site=site)
         return frame.program.bought(site, plain_number(Fraction(number)))
-    raise Stop("J501", f"`noisyCount` is given {kind_of(table)}", "it counts rows", "noisyCount(db, epsilon / 2)")
+    raise Stop("J501 count", kind=kind_of(table))
 
 
 STATISTICS = {f"noisy{method.title()}": method for method in ("mean", "median", "quantile", "sum", "variance")}
@@ -244,17 +236,16 @@ STATISTICS = {f"noisy{method.title()}": method for method in ("mean", "median", 
 def asked_of(name: str, table: Any, attribute: Any, *share: Any) -> tuple[TableValue, tuple[Any, ...]]:
     """The table and what it is asked of a column; refuse what is no column of numbers, or no share."""
     if not isinstance(table, TableValue):
-        raise Stop("J501", f"`{name}` is given {kind_of(table)}", "it is of a table", f"{name}(db, db.age, ...)")
+        raise Stop("J501 statistic", name=name, kind=kind_of(table))
     column = _column(attribute, f"what `{name}` is of", f"{name}(db, db.age, ...)")
     table.codes(column)  # refuses one that is not there
     try:
         grain_in(table.schema, column)
     except JostleError:
-        fix = f"noisyCount(db[{column} = v], epsilon / 2)"
-        raise Stop("J504", f"`{name}` of `{column}`", "its values are no numbers", fix) from None
+        raise Stop("J504 no_numbers", name=name, column=column) from None
     shares = tuple(fraction(each, "a share") for each in share)
     if not all(0 <= each <= 1 for each in shares):
-        raise Stop("J501", f"a share of {shown(shares[0])}", "it is a part of the rows, from 0 to 1", "write 50%")
+        raise Stop("J501 share", number=shown(shares[0]))
     return table, (column, *shares)
 
 
@@ -290,12 +281,7 @@ def noisy_max(frame: Frame, site: str, domain: Any, utilities: Any, epsilon: Any
     else:
         scores = list(items(utilities))
     if not candidates or len(candidates) != len(scores):
-        raise Stop(
-            "J508",
-            "`noisyMax` has not one utility for each item",
-            f"there are {len(candidates)} items and {len(scores)} utilities",
-            "U = [maxScore(a, clss, D) for a in atts]",
-        )
+        raise Stop("J508 utilities", items=len(candidates), utilities=len(scores))
     if all(isinstance(score, SplitScoreOf) for score in scores):
         return frame.program.bought(site, candidates[_pick_split(frame, site, scores, epsilon)])
     scores = [numbered(score) for score in scores]
@@ -304,19 +290,15 @@ def noisy_max(frame: Frame, site: str, domain: Any, utilities: Any, epsilon: Any
         picked = table.probe.perform(PickLargest(tuple(expressions)), _epsilon(frame, epsilon), site=site)
         return frame.program.bought(site, candidates[int(picked)])
     if any(isinstance(score, Private) for score in scores):
-        raise Stop(
-            "J504", "`noisyMax` over utilities of different kinds", "they are not compared", "use one of them for all"
-        )
-    raise Stop("J213", "`noisyMax` over public values", "nothing in them needs noise", "argmax(...)")
+        raise Stop("J504 utilities")
+    raise Stop("J213 picked_running")
 
 
 def _pick_split(frame: Frame, site: str, scores: list[SplitScoreOf], epsilon: Any) -> int:
     first = scores[0]
     table, kind, label = first.table, first.kind, first.label
     if any(score.table is not table or score.kind != kind or score.label != label for score in scores):
-        raise Stop(
-            "J504", "`noisyMax` over scores of different kinds", "they are not compared", "one score, for one table"
-        )
+        raise Stop("J504 scores")
     if kind == "random":
         return any_of(table.probe, len(scores))
     schema = table.schema
@@ -326,12 +308,7 @@ def _pick_split(frame: Frame, site: str, scores: list[SplitScoreOf], epsilon: An
         rules = PickLargest(tuple(one_rule(name, label) for name in names))
         return int(table.probe.perform(rules, budget, site=site))
     if label != schema.label or any(name not in attributes for name in names):
-        raise Stop(
-            "J504",
-            f"`{kind}` looks at `{label}`",
-            f"{kind} is for the label of the table, and its attributes",
-            "maxScore is for any two columns",
-        )
+        raise Stop("J504 score_of", kind=kind, column=label)
     return best_of(table.probe, kind, names, budget, table.bought_rows, site)
 
 
@@ -359,19 +336,19 @@ def _len(x: Any) -> Any:
 
 def _size(attribute: Any) -> int:
     if type(attribute) is not KnownAttribute:
-        raise Stop("J501", f"`size` is given {kind_of(attribute)}", "it takes an attribute", "size(db.label)")
+        raise Stop("J501 size", kind=kind_of(attribute))
     return len(attribute.values)
 
 
 def _log(x: Any, base: Any = None) -> float:
     if not number(x, "log") > 0 or (base is not None and (not number(base, "log") > 0 or base == 1)):
-        raise Stop("J502", "a logarithm of a number that is not above 0", "it has no value", "log(max(x, 1))")
+        raise Stop("J502 logarithm")
     return math.log(x) if base is None else math.log(x) / math.log(base)
 
 
 def _sqrt(x: Any) -> Any:
     if number(x, "sqrt") < 0:
-        raise Stop("J502", "a root of a number below 0", "it has no value", "sqrt(max(x, 0))")
+        raise Stop("J502 root")
     if isinstance(x, int) and math.isqrt(x) ** 2 == x:
         return math.isqrt(x)
     return math.sqrt(x)
@@ -388,23 +365,21 @@ def _range(start: Any, stop: Any = None, step: Any = 1) -> range:
     ends = [0, start, 1] if stop is None else [start, stop, step]
     whole = [int(end) for end in ends if is_number(end) and end == int(end)]
     if len(whole) < 3 or whole[2] == 0:
-        raise Stop("J501", "`range` is not given whole numbers", "it counts by whole steps", "range(10)")
+        raise Stop("J501 range")
     found = range(*whole)
     if len(found) > MOST_ITEMS:
-        raise Stop("J502", f"a range of more than {MOST_ITEMS:,} numbers", "it would not end soon", "use fewer")
+        raise Stop("J502 range", most=f"{MOST_ITEMS:,}")
     return found
 
 
 def _sorted(xs: Any) -> list[Any]:
     found = list(items(xs))
     if any(isinstance(each, Private) for each in found):
-        raise Stop("J216", "`sorted` of private values", "their order shows them", "buy them first")
+        raise Stop("J216 order_running")
     try:
         return sorted(found)
     except TypeError:
-        raise Stop(
-            "J501", "`sorted` of different kinds of values", "they have no order", "sort numbers or texts"
-        ) from None
+        raise Stop("J501 sorted") from None
 
 
 def _zip(*lists: Any) -> list[Any]:
@@ -416,18 +391,16 @@ def _zip(*lists: Any) -> list[Any]:
 
 def _node(att: Any, children: Any) -> TreeNode:
     if not isinstance(att, KnownAttribute) or not isinstance(children, dict):
-        raise Stop(
-            "J501", "a node without an attribute or children", "Node(att=best, children={v: ...})", "Node(att=a)"
-        )
+        raise Stop("J501 node")
     return TreeNode(att, children)
 
 
-def _column(value: Any, what: str, fix: str = "maxScore(a, db.label, db)") -> str:
+def _column(value: Any, what: str, instead: str = "maxScore(a, db.label, db)") -> str:
     if isinstance(value, KnownAttribute):
         return value.name
     if isinstance(value, str):
         return value
-    raise Stop("J501", f"{what} is {kind_of(value)}", "it is an attribute of the table", fix)
+    raise Stop("J501 attribute", what=what, kind=kind_of(value), instead=instead)
 
 
 def _score(kind: str) -> Operation:
@@ -439,15 +412,11 @@ def _score(kind: str) -> Operation:
             if attribute.name in schema and label.name in schema:
                 return SplitScoreOf(kind, attribute.name, label.name, table)
         if not isinstance(table, TableValue):
-            raise Stop(
-                "J501", f"`{kind}` is given {kind_of(table)}", "it scores rows of a table", f"{kind}(a, clss, D)"
-            )
+            raise Stop("J501 score", name=kind, kind=kind_of(table))
         names = _column(attribute, splits), _column(label, predicts)
         for name in names:
             if name not in table.schema:
-                raise Stop(
-                    "J503", f"there is no column `{name}`", "scores are of columns of the table", "db.attributes"
-                )
+                raise Stop("J503 scored", name=name)
         return SplitScoreOf(kind, *names, table)
 
     return run
@@ -455,8 +424,8 @@ def _score(kind: str) -> Operation:
 
 def _fail(message: Any) -> None:
     if not isinstance(message, str):
-        raise Stop("J501", f"a message is {kind_of(message)}", "it is a text", 'fail("there are no attributes")')
-    raise Stop("J514", message, "the program says so itself", "see the line that is marked")
+        raise Stop("J501 message", kind=kind_of(message))
+    raise Stop("J514", message=message)
 
 
 NUMERIC: dict[str, Operation] = {
@@ -509,7 +478,7 @@ def operated(frame: Frame, site: str, name: str, given: Sequence[Any], named: Ma
 def _print(frame: Frame, site: str, *values: Any) -> None:  # noqa: ARG001 - as all of these
     for each in values:
         if holds_private(each):
-            raise Stop("J204", "a private value is printed", "it would be seen without noise", "print({{ ... }})")
+            raise Stop("J204", what="a private value")
     frame.program.say(" ".join(shown(value) for value in values))
 
 
@@ -519,7 +488,7 @@ def _map(frame: Frame, site: str, function: Any, items_: Any) -> list[Any]:
 
 def _public(frame: Frame, site: str, path: Any) -> Any:  # noqa: ARG001 - as called
     if not isinstance(path, str):
-        raise Stop("J501", f"a path is {kind_of(path)}", "it is a text", 'public("folder")')
+        raise Stop("J501 path", kind=kind_of(path))
     return frame.program.public(path)
 
 

@@ -1,4 +1,4 @@
-"""What signs, comparisons and brackets do to the values of a running program: numbers, truths, items.
+"""What signs, comparisons and brackets do to the values of a running program, and how these are shown.
 
 Numbers are exact fractions as long as nothing but + - * / // % is done to them, then doubles.
 """
@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 from jostle.lang.extents import held, small_enough
-from jostle.lang.showing import no_key, shown
-from jostle.lang.stops import Stop, too_large
+from jostle.lang.facts import is_scalar, scalar_text
+from jostle.lang.messages import Stop, near
 from jostle.lang.values import (
     Axis,
     KnownAttribute,
@@ -24,9 +24,11 @@ from jostle.lang.values import (
     TableValue,
     TreeNode,
     common,
+    first_of,
     numbered,
 )
 from jostle.privacy.amounts import exact
+from jostle.visible import visible
 
 NUMBERS = (int, float, Fraction)
 EXACT = frozenset(NUMBERS)
@@ -72,7 +74,7 @@ def plain_number(value: Any) -> Any:
 
 def _wrong_kind(what: str, value: object) -> Stop:
     kind = kind_of(value)
-    return Stop("J501", f"{what} is {kind}", "it has to be a number", NUMBER_INSTEAD.get(kind, "give a number"))
+    return Stop("J501 number", what=what, kind=kind, instead=NUMBER_INSTEAD.get(kind))
 
 
 def kind_of(value: object) -> str:
@@ -106,19 +108,12 @@ def _private(sign: str, left: Any, right: Any) -> PrivateNumber:
         if not isinstance(value, PrivateNumber) and not is_number(value):
             raise _wrong_kind(f"one side of {sign}", value)
     if sign not in "+-*/":
-        raise Stop(
-            "J214",
-            f"`{sign}` on a private value",
-            "how far one row can change the result has no small bound",
-            "buy it first: n = {{ ... }}",
-        )
+        raise Stop("J214 unbounded", operator=sign)
     if all(both):
         table, (first, second) = common([left, right])
         groups = left.groups or right.groups
         if left.groups and right.groups and left.groups != right.groups:
-            raise Stop(
-                "J508", "private values of different groups", "group by group, they do not match", "use sum(...)"
-            )
+            raise Stop("J508 groups")
     else:
         table = left.table if both[0] else right.table
         groups = left.groups if both[0] else right.groups
@@ -142,39 +137,17 @@ def _doubles(value: Any) -> Any:
 
 
 def _divided(a: Any, b: Any) -> Any:
-    if not b:
-        raise _by_zero()
     if type(a) is float or type(b) is float:
         return float(a) / float(b)
     return Fraction(a, b) if type(a) is int and type(b) is int else a / b
-
-
-def _by_zero() -> Stop:
-    return Stop("J502", "a division by 0", "it has no value", "test for 0 first")
-
-
-def _whole(a: Any, b: Any) -> Any:
-    if b == 0:
-        raise _by_zero()
-    return a // b
-
-
-def _rest(a: Any, b: Any) -> Any:
-    if b == 0:
-        raise _by_zero()
-    return a % b
 
 
 def _power(a: Any, b: Any) -> Any:
     if isinstance(b, Fraction) or isinstance(a, float) or isinstance(b, float):
         a, b = float(a), float(b)
         if a < 0 and not b.is_integer():
-            raise Stop("J502", "a root of a number below 0", "it is no number", "use abs(x)")
-        if a == 0 and b < 0:
-            raise _by_zero()
+            raise Stop("J502 power")
         return a**b
-    if a == 0 and b < 0:
-        raise _by_zero()
     size = max(abs(Fraction(a).numerator), Fraction(a).denominator).bit_length() * abs(b)
     if size > MOST_BITS:
         return float(a) ** b
@@ -202,7 +175,7 @@ def _of_numbers(
         if type(found) is int and -SHORT < found < SHORT:
             return found
         if type(found) is float and not math.isfinite(found):
-            raise too_large()
+            raise Stop("J502 large")
         return plain_number(found)
 
     return operate
@@ -244,8 +217,8 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "-": _of_numbers("-", operator.sub, _without),
     "*": _of_numbers("*", operator.mul),
     "/": _of_numbers("/", _divided),
-    "//": _of_numbers("//", _whole),
-    "%": _of_numbers("%", _rest),
+    "//": _of_numbers("//", operator.floordiv),
+    "%": _of_numbers("%", operator.mod),
     "**": _of_numbers("**", _power),
     "|": _union,
     "&": _intersection,
@@ -268,14 +241,13 @@ def items(value: Any, what: str = "what is gone through") -> Any:
         return value
     if hasattr(value, "databases"):
         return list(value)
-    fix = "range(10) counts up to a number" if is_number(value) else "put items in brackets: [a, b]"
-    raise Stop("J501", f"{what} is {kind_of(value)}", "it has to be a list, a dictionary or an attribute", fix)
+    raise Stop("J501 listed_number" if is_number(value) else "J501 listed", what=what, kind=kind_of(value))
 
 
 def number(value: Any, name: str) -> Any:
     """A value that a known function takes as a number; refuse it."""
     if not is_number(value):
-        raise Stop("J501", f"`{name}` is given {kind_of(value)}", "it takes a number", f"{name}(2)")
+        raise Stop("J501 taken", name=name, kind=kind_of(value))
     return value
 
 
@@ -321,20 +293,13 @@ def _compared(holds: Callable[[Any, Any], Any]) -> Callable[[Any, Any], bool]:
             # Between exact and rounded numbers, a difference beyond a double's digits says nothing.
             return bool(holds(float(left), float(right)))
         if isinstance(left, Private) or isinstance(right, Private):
-            raise Stop(
-                "J202",
-                "a private value is compared",
-                "what follows from it would show it without noise",
-                "buy it first: n = {{ ... }}",
-            )
+            raise Stop("J202 compared_running")
         try:
             return bool(holds(left, right))
         except TypeError:
-            named = kind_of(left), kind_of(right)
-            fix = next(
-                (each for kind, each in COMPARED_INSTEAD.items() if kind in named), "compare numbers with numbers"
-            )
-            raise Stop("J501", f"{named[0]} is compared with {named[1]}", "they have no order", fix) from None
+            one, other = kind_of(left), kind_of(right)
+            instead = next((each for kind, each in COMPARED_INSTEAD.items() if kind in {one, other}), None)
+            raise Stop("J501 order", one=one, other=other, instead=instead) from None
 
     return compare
 
@@ -362,11 +327,11 @@ COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 def hashable(value: Any) -> Any:
     """A key; refuse what is none."""
     if isinstance(value, Private):
-        raise Stop("J208", "a private value is a key", "keys are compared, and show", "buy it first")
+        raise Stop("J208 key_running")
     try:
         hash(value)
     except TypeError:
-        raise Stop("J501", f"a key is {kind_of(value)}", "keys are numbers, texts, attributes", "use a tuple") from None
+        raise Stop("J501 key", kind=kind_of(value)) from None
     return value
 
 
@@ -375,7 +340,7 @@ def distinct(values: list[Any]) -> list[Any]:
     found: list[Any] = []
     for value in values:
         if isinstance(value, Private):
-            raise Stop("J208", "a private value in a set", "items of a set are compared, and that shows", "use a list")
+            raise Stop("J208 set_running")
         if value not in found:
             found.append(value)
     return found
@@ -386,9 +351,7 @@ def item_of(value: Any, index: Any) -> Any:
     if isinstance(value, PrivateNumber) and value.groups:
         return PrivateNumber(value.table, value.expression[_places(value.groups, index)])
     if isinstance(value, TableValue):
-        raise Stop(
-            "J210", "a row is looked at", "rows are private", "count rows: {{ select count() from db where ... }}"
-        )
+        raise Stop("J210 row")
     if isinstance(value, dict):
         if hashable(index) not in value:
             raise no_key(index, list(value), "key")
@@ -399,15 +362,14 @@ def item_of(value: Any, index: Any) -> Any:
         return value[index] if isinstance(index, str) else value.databases[_place_of(index, len(value))]
     if isinstance(value, list | tuple | range | str):
         return value[_place_of(index, len(value))]
-    raise Stop("J501", f"{kind_of(value)} has no items", "lists and dictionaries do", "xs[0]")
+    raise Stop("J501 items", kind=kind_of(value))
 
 
 def _places(axes: Sequence[Axis], index: Any) -> tuple[int, ...]:
     """The place of a group of private numbers, by what it is called."""
     names = index if isinstance(index, tuple) else (index,)
     if len(names) != len(axes):
-        title = f"{len(names)} names for a group by {len(axes)} columns"
-        raise Stop("J507", title, "groups are called by what they are grouped by", "q[a, b]")
+        raise Stop("J507 group_names", count=len(names), columns=len(axes))
     places = []
     for name, axis in zip(names, axes, strict=True):
         place = axis.place(name)
@@ -420,7 +382,56 @@ def _places(axes: Sequence[Axis], index: Any) -> tuple[int, ...]:
 def _place_of(index: Any, length: int) -> int:
     if not is_number(index) or index != int(index):
         called = shown(index) if is_number(index) else kind_of(index)
-        raise Stop("J501", f"an index is {called}", "items are numbered from 0", "xs[0]")
+        raise Stop("J501 index", called=called)
     if not -length <= index < length:
-        raise Stop("J507", f"there is no item {int(index)}", f"the list has {length}", "count from 0")
+        raise Stop("J507 place", place=int(index), length=length)
     return int(index)
+
+
+# Values for people
+
+
+SHOWN = frozenset({int, float, Fraction, str, bool, type(None), KnownAttribute})
+"""Kinds of values that are public, and hold no others. Exactly these, which is quickly seen."""
+
+
+def holds_private(value: Any) -> bool:  # noqa: PLR0911 - one per kind
+    """Whether a value is private, or holds one."""
+    if type(value) in SHOWN:
+        return False
+    if isinstance(value, Private):
+        return True
+    if isinstance(value, list | tuple):
+        return any(map(holds_private, value))
+    if isinstance(value, Mapping):
+        return any(map(holds_private, value.values()))
+    if isinstance(value, TreeNode):
+        return holds_private(value.children)
+    if isinstance(value, Leaf):
+        return holds_private(value.pred) or holds_private(value.size) or holds_private(value.votes or {})
+    return False
+
+
+def shown(value: Any) -> str:
+    """A public or released value for people."""
+    if is_scalar(value):
+        return scalar_text(value)
+    if isinstance(value, list | tuple):
+        left, right = "[]" if isinstance(value, list) else "()"
+        return f"{left}{', '.join(map(shown_inside, value))}{right}"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{shown_inside(key)}: {shown_inside(each)}" for key, each in value.items()) + "}"
+    return str(getattr(value, "name", value))
+
+
+def shown_inside(value: Any) -> str:
+    """A value as it is shown among others: a text ends no line."""
+    return visible(shown(value))
+
+
+def no_key(key: Any, keys: Sequence[Any], what: str) -> Stop:
+    """A refusal where a dictionary does not have a key, or a query a group."""
+    called = shown(key) if isinstance(key, str | int | float | Fraction | tuple) else None
+    names = [each for each in keys if isinstance(each, str)] if isinstance(key, str) else []
+    known = first_of([shown(each) for each in keys]) if keys else None
+    return Stop(f"J507 {what}", key=called, keys=known, similar=near(str(key), names))

@@ -26,6 +26,7 @@ from jostle.errors import NOWHERE, Diagnostic, JostleError, Label, ProgramError,
 from jostle.files.kinds import FileKind
 from jostle.lang import nodes
 from jostle.lang.lexer import MOST_MISTAKES, Line, Text, Token
+from jostle.lang.messages import message
 from jostle.lang.mistakes import explain_rejection
 
 ENDING = ".jst"
@@ -99,9 +100,7 @@ def _too_deep(module: nodes.Module) -> Iterator[Diagnostic]:
         while waiting:
             node, depth = waiting.pop()
             if depth > MOST_DEPTH:
-                why = f"a program nests at most {MOST_DEPTH} deep; 1 + 1 + 1 nests twice"
-                fix = "give parts of the expression names, or use sum([...])"
-                yield Diagnostic("J008", "nested too deep", node.span, why, fix)
+                yield message("J008 nodes", node.span, most=MOST_DEPTH)
                 break
             waiting.extend((child, depth + 1) for child in nodes.children(node))
 
@@ -248,9 +247,7 @@ class Reading:
             if action >= 0:
                 if not self.builder.mistakes and not self.text.mistakes:
                     span = self.text.lines[0].end if self.text.lines else NOWHERE
-                    why = "every text is a program, or has a mistake that can be named"
-                    fix = "report it with the text: this is our mistake"
-                    self.builder.mistakes.append(Diagnostic("J901", "this text could not be read", span, why, fix))
+                    self.builder.mistakes.append(message("J901 text", span))
                 return ()
             self._reduce(self.tables.rules[-1 - action])
         return tuple(self.pieces[-1])
@@ -407,11 +404,8 @@ class Builder:
         names = target.items if isinstance(target, nodes.Tuple) else (target,)
         if names and all(isinstance(name, nodes.Name) for name in names):
             return self._node("assign", pieces, span)
-        why, fix = "= gives a value to a name", "write == to compare, or a name before ="
-        if isinstance(target, nodes.Index | nodes.Attribute | nodes.Part):
-            why = "values never change once they are made"
-            fix = "build the whole value at once, as in {v: f(v) for v in values}"
-        self._report("J007", "only names can be assigned", target.span, why, fix)
+        inside = isinstance(target, nodes.Index | nodes.Attribute | nodes.Part)
+        self._report("J007 assigned_inside" if inside else "J007 assigned", target.span)
         return self._node("expression_statement", [value], span)
 
     def _broken(self, pieces: list[Piece], span: Span) -> nodes.Broken:
@@ -437,23 +431,19 @@ class Builder:
 
     def _parameters(self, pieces: list[Piece], _: Span) -> tuple[nodes.ParameterNode, ...]:
         default: Any = None
-        for each in self._named_once(
-            pieces, "two parameters are called `{}`", "each parameter has a name of its own", "rename one of them"
-        ):
+        for each in self._named_once(pieces, "J009 parameter"):
             if each.default is None and default is not None:
-                title = f"`{each.name}` has no default, but `{default.name}` before it has"
-                fix = f"give `{each.name}` a default, or move it to the front"
-                self._report("J009", title, each.name_span, "parameters that may be left out come last", fix)
+                self._report("J009 default", each.name_span, name=each.name, before=default.name)
             default = default if each.default is None else each
         return tuple(pieces)
 
-    def _named_once(self, pieces: list[Piece], title: str, why: str, fix: str) -> list[Piece]:
+    def _named_once(self, pieces: list[Piece], said: str) -> list[Piece]:
         """Pieces with names; report the names that stand twice."""
         seen: dict[str, Piece] = {}
         for each in pieces:
             if each.name in seen:
                 others = (Label(seen[each.name].name_span, "first here"),)
-                self._report("J009", title.format(each.name), each.name_span, why, fix, others=others)
+                self._report(said, each.name_span, others=others, name=each.name)
             seen.setdefault(each.name, each)
         return pieces
 
@@ -462,15 +452,13 @@ class Builder:
     def _call(self, pieces: list[Piece], span: Span) -> nodes.Call:
         function, *given = pieces
         keywords = [each for each in given if isinstance(each, nodes.Keyword)]
-        self._named_once(keywords, "`{}` is given twice", "each name is given once", "take one of them out")
+        self._named_once(keywords, "J009 keyword")
         named = None
         for each in given:
             if isinstance(each, nodes.Keyword):
                 named = each
             elif named is not None:
-                why = "plain values come first, then those with names"
-                fix = "move it to the front, or give it its name"
-                self._report("J009", f"a plain value after `{named.name}=`", each.span, why, fix)
+                self._report("J009 plain", each.span, name=named.name)
         plain = [each for each in given if not isinstance(each, nodes.Keyword)]
         return nodes.Call(function, tuple(plain), tuple(keywords), span=span)
 
@@ -491,18 +479,14 @@ class Builder:
         for given, value in clauses:
             name = given.kind.replace(" ", "_")
             if name not in allowed:
-                why = "a labelled choice is trained together with the program around it, and looks at what was paid for"
-                fix = f"take `{given.text}` out; MkChoiceMaker has it"
-                self._report("J402", f"`{given.text}` does not belong to `{word}`", given.span, f"{why} already", fix)
+                self._report("J402 foreign", given.span, clause=given.text, word=word)
             elif name in values:
-                why, fix = "a choice has each clause once", "join the two: {a, b} or x | y"
                 others = (Label(places[name], "first here"),)
-                self._report("J402", f"`{given.text}` is given twice", given.span, why, fix, others=others)
+                self._report("J402 twice", given.span, others=others, clause=given.text)
             else:
                 values[name], places[name] = value, given.span
         if "among" not in values:
-            title = f"`{word}` does not say among what"
-            self._report("J401", title, start, "a choice is made among alternatives", "add among {A, B}")
+            self._report("J401", start, word=word)
             values["among"] = nodes.Tuple((), span=start)
         return values
 
@@ -550,8 +534,7 @@ class Builder:
                     parts.append(each)
                 nested = next((one for one in nodes.walk(each) if isinstance(one, nodes.Formatted)), None)
                 if nested is not None:
-                    why, fix = "a text is read from left to right", "give the inner text a name on a line before"
-                    self._report("J003", "a text with values inside another", nested.span, why, fix)
+                    self._report("J003 inside_another", nested.span)
                     return nodes.String("", span=span)
         if len(parts) == 1 and isinstance(parts[0], nodes.String):
             return evolve(parts[0], span=span)
@@ -562,8 +545,8 @@ class Builder:
 
     # Places
 
-    def _report(self, code: str, title: str, span: Span, why: str, fix: str, *, others: tuple[Label, ...] = ()) -> None:
-        self.mistakes.append(Diagnostic(code, title, span, why, fix, others=others))
+    def _report(self, said: str, span: Span, **facts: Any) -> None:
+        self.mistakes.append(message(said, span, **facts))
 
     def _line(self, span: Span) -> Line:
         return self.lines.get(span.line) or Line(0)

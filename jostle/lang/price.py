@@ -20,10 +20,10 @@ from jostle.errors import Diagnostic, Span
 from jostle.lang import nodes
 from jostle.lang.accounts import UNBOUNDED, Amount
 from jostle.lang.extents import TooDeepError, deep_enough
+from jostle.lang.messages import Stop, message
 from jostle.lang.pricing import Pricer, Unpriceable
 from jostle.lang.pricing_rules import RULES
 from jostle.lang.roots import Root, reached_from, roots, table_parameters
-from jostle.lang.stops import Stop
 
 if TYPE_CHECKING:
     from jostle.tables.schema import Schema
@@ -82,8 +82,13 @@ class Pricing:
             for mistake in mistakes:
                 found.setdefault((mistake.code, mistake.span), mistake)
             if each.priced and price.amount.known and price.amount.share > 1 and price.amount.fixed >= 0:
-                title = f"`{each.name.partition('.')[0]}` may spend {price.amount.text}"
-                yield Diagnostic("J301", title, each.definition.name_span, *SHARE_IT_OUT, label="more than it is given")
+                yield message(
+                    "J301",
+                    each.definition.name_span,
+                    label="more than it is given",
+                    name=each.name.partition(".")[0],
+                    amount=price.amount.text,
+                )
         yield from found.values()
 
     def check_schema(
@@ -139,7 +144,7 @@ def price_of(
     except Unpriceable as reason:
         price = Price(root.name, UNBOUNDED, str(reason))
     except Stop as refusal:
-        price = Price(root.name, UNBOUNDED, f"there is {refusal.title}")
+        price = Price(root.name, UNBOUNDED, f"there is {refusal.words[0]}")
     except TooDeepError:
         price = Price(root.name, UNBOUNDED, "it calls itself very deep")
     else:
@@ -153,14 +158,11 @@ def _amounts(module: nodes.Module) -> Iterator[Diagnostic]:
     for node in nodes.walk(module):
         if isinstance(node, nodes.Noised) and isinstance(node.spending, nodes.Percent | nodes.Number):
             if node.spending.value == 0:
-                why = "a release without budget would have noise without end"
-                yield Diagnostic("J302", "spending nothing", node.spending.span, why, "spending 5%")
+                yield message("J302 nothing", node.spending.span)
             elif isinstance(node.spending, nodes.Percent) and node.spending.share > 1:
-                why = "a share is of what the caller allots, and that is all there is"
-                yield Diagnostic("J302", "a share above 100%", node.spending.span, why, "spending 50%")
+                yield message("J302 share", node.spending.span)
         elif isinstance(node, nodes.MakeChoiceMaker) and node.spending is not None:
             spending = node.spending
             share = spending.share if isinstance(spending, nodes.Percent) else getattr(spending, "value", None)
             if isinstance(share, Fraction) and share >= 1:
-                why = "the Option that is chosen gets what metafeatures leave"
-                yield Diagnostic("J303", "a choice maker that leaves nothing", spending.span, why, "spending 5%")
+                yield message("J303", spending.span)

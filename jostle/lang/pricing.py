@@ -41,9 +41,9 @@ from jostle.lang.facts import (
     private_in,
     whole_list,
 )
-from jostle.lang.library import library_options
-from jostle.lang.scopes import defined_in, symbols, target_names
-from jostle.lang.stops import Stop
+from jostle.lang.library import Library, library
+from jostle.lang.messages import Stop, stop_of
+from jostle.lang.nodes import defined_in, symbols, target_names
 
 if TYPE_CHECKING:
     from jostle.tables.schema import Schema
@@ -95,6 +95,7 @@ class Pricer:
     steps: int = 0
     fresh: int = 0
     levels: Levels = field(factory=Levels)
+    library: Library = field(factory=library)
 
     def __attrs_post_init__(self) -> None:
         """Note what the program defines."""
@@ -105,14 +106,28 @@ class Pricer:
     def _run_top(self) -> None:
         """Note what the names at the top stand for; nothing is spent there, as there is no database."""
         for name, _, definition in defined_in(self.module.body):
-            self.globals[name] = _defined_at_top(name, definition)
+            self.globals[name] = self._defined_at_top(name, definition)
         try:
             self.run([each for each in self.module.body if not isinstance(each, DEFINITIONS)], self.globals)
         except (Unpriceable, TooDeepError, Stop):
             for name, _, definition in defined_in(self.module.body):
-                self.globals[name] = _defined_at_top(name, definition)
+                self.globals[name] = self._defined_at_top(name, definition)
         self.root = PartedAccount()
         self.steps = 0
+
+    def _defined_at_top(self, name: str, definition: nodes.Node) -> Any:
+        """The facts known of a name at the top before what stands there is run."""
+        match definition:
+            case nodes.FunctionDefinition():
+                return Callee("option" if definition.is_option else "function", name)
+            case nodes.ClassDefinition():
+                return Callee("option", name)
+            case nodes.Import() if definition.module != "public":
+                return Callee("library" if name in self.library.options else "option", name)
+            case nodes.Import():
+                return Unknown(kind="public databases")
+            case _:
+                return UNKNOWN
 
     @property
     def times(self) -> int:
@@ -137,11 +152,12 @@ class Pricer:
         self.run(definition.body, names)
         return self.root.total(self.times)
 
-    def report(self, mistake: Diagnostic) -> None:
-        """Note what would be refused while running."""
-        if self.calls and not mistake.others:
-            mistake = evolve(mistake, others=(Label(self.calls[-1], "called here"),))
-        self.found.setdefault((mistake.code, mistake.span), mistake)
+    def report(self, mistake: Exception, span: Span) -> None:
+        """Note what would be refused while running, once for each place."""
+        refusal = stop_of(mistake)
+        if (refusal.code, span) not in self.found:
+            others = (Label(self.calls[-1], "called here"),) if self.calls else ()
+            self.found[refusal.code, span] = refusal.at(span, others=others)
 
     def run(self, body: Sequence[nodes.Statement], names: Names) -> Any:
         """Run statements; return what is known of what they return, or NEVER."""
@@ -191,8 +207,7 @@ class Pricer:
         targets = [each.name for each in target_names(target)]
         known = value if isinstance(value, list) and len(value) == len(targets) else None
         if isinstance(value, list) and known is None:
-            title, why = f"{len(value)} values for {len(targets)} names", "there is one value for each"
-            self.report(Diagnostic("J508", title, target.span, why, "a, b = pair"))
+            self.report(Stop("J508 names", count=len(value), names=len(targets)), target.span)
         item = value.single if isinstance(value, Unknown) else UNKNOWN
         for place, name in enumerate(targets):
             names[name] = known[place] if known is not None else item
@@ -209,8 +224,7 @@ class Pricer:
         """Spend on the rows that private values are computed from; *span* is where."""
         spent = amount.amount if isinstance(amount, Money) else fixed(amount)
         if spent.known and spent.share <= 0 and spent.fixed <= 0:
-            why = "a release without budget would have noise without end"
-            self.report(Diagnostic("J302", "spending nothing", span, why, "give an amount above 0: epsilon / 2"))
+            self.report(Stop("J302 amount"), span)
             return
         self.paid[span] = self.paid.get(span, NONE).most(spent)
         # Where the rows were lost sight of, they are some of all.
@@ -278,21 +292,6 @@ class Pricer:
                 return self.value(definition.body, names)
             found = self.run(definition.body, names)
         return None if found is NEVER else found
-
-
-def _defined_at_top(name: str, definition: nodes.Node) -> Any:
-    """The facts known of a name at the top before what stands there is run."""
-    match definition:
-        case nodes.FunctionDefinition():
-            return Callee("option" if definition.is_option else "function", name)
-        case nodes.ClassDefinition():
-            return Callee("option", name)
-        case nodes.Import() if definition.module != "public":
-            return Callee("library" if name in library_options() else "option", name)
-        case nodes.Import():
-            return Unknown(kind="public databases")
-        case _:
-            return UNKNOWN
 
 
 MOST_ROUNDS = 300

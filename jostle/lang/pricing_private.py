@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from jostle.errors import Diagnostic, Span
+from jostle.errors import Span
 from jostle.lang import nodes
-from jostle.lang.accounts import TWO_DATABASES
 from jostle.lang.facts import (
     RELEASED,
     UNKNOWN,
@@ -33,9 +32,9 @@ from jostle.lang.facts import (
     is_number,
     private_in,
 )
+from jostle.lang.messages import Stop, near
 from jostle.lang.pricing import Pricer, item_called, items
 from jostle.lang.pricing_public import check_computed, check_fact, check_index, computed_of, plain
-from jostle.lang.stops import similar
 
 if TYPE_CHECKING:
     from jostle.lang.values import TableValue
@@ -55,8 +54,7 @@ def mixed(pricer: Pricer, span: Span, values: Sequence[Any]) -> None:
         if len(databases := combined([private]).databases) == 1
     }
     if len(owners) > 1:
-        code, title, why, fix = TWO_DATABASES
-        pricer.report(Diagnostic(code, title, span, why, fix))
+        pricer.report(Stop("J506"), span)
 
 
 def made(pricer: Pricer, span: Span, operation: str, values: list[Any]) -> Any:
@@ -169,15 +167,7 @@ def picked_by(pricer: Pricer, span: Span, domain: Any, utilities: Any) -> None:
     if isinstance(candidates, list) and _are_keys(candidates, utilities):
         given = [candidate for candidate in candidates if candidate in utilities]
     if isinstance(candidates, list) and isinstance(given, list) and len(candidates) != len(given):
-        pricer.report(
-            Diagnostic(
-                "J508",
-                "`noisyMax` has not one utility for each item",
-                span,
-                f"there are {len(candidates)} items and {len(given)} utilities",
-                "U = [maxScore(a, clss, D) for a in atts]",
-            )
-        )
+        pricer.report(Stop("J508 utilities", items=len(candidates), utilities=len(given)), span)
     if pricer.schema is not None and isinstance(scores, list) and combined(scores).exact:
         from jostle.lang.pricing_schema import check_scores  # noqa: PLC0415 - only with a schema
 
@@ -297,8 +287,5 @@ def index(pricer: Pricer, node: nodes.Index, names: Names) -> Any:  # noqa: PLR0
 
 def _no_key(pricer: Pricer, node: nodes.Index, value: dict[Any, Any], at: str | float | Fraction) -> Any:
     keys = [each for each in value if isinstance(each, str)] if isinstance(at, str) else []
-    fix = similar(str(at), keys, "test with `in` first", "is a similar key")
-    pricer.report(
-        Diagnostic("J507", f"there is no key `{at}`", node.index.span, "the dictionary does not have it", fix)
-    )
+    pricer.report(Stop("J507 no_key", key=at, similar=near(str(at), keys)), node.index.span)
     return UNKNOWN

@@ -12,19 +12,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 from typing import Any
 
-from jostle.errors import Diagnostic, OptionError
+from jostle.errors import OptionError
 from jostle.lang import nodes
 from jostle.lang.builtins import BUILTINS, EPSILON
 from jostle.lang.facts import Callee, Names, Rows, is_number, is_plain
-from jostle.lang.library import DATABASE, imported, library_options
+from jostle.lang.frames import named_slot
+from jostle.lang.library import DATABASE, imported
 from jostle.lang.lowering import CELL, OfColumns, Query, lower
-from jostle.lang.nodes import show_expression
+from jostle.lang.messages import Stop, near
+from jostle.lang.nodes import show_expression, target_names
+from jostle.lang.operators import shown
 from jostle.lang.pricing import Pricer
-from jostle.lang.pricing_schema import NotKnownError, attempt, known_as, no_column, real
-from jostle.lang.scopes import named_slot, target_names
-from jostle.lang.showing import shown
-from jostle.lang.stops import Stop, similar
-from jostle.lang.values import OneValue, PrivateNumber, TableValue, code_called, column_values, first_of
+from jostle.lang.pricing_schema import NotKnownError, attempt, check_column, known_as, real
+from jostle.lang.values import OneValue, PrivateNumber, TableValue, no_value
 from jostle.options.base import ELSEWHERE, Option
 from jostle.tables.columns import Numeric
 from jostle.tables.schema import Schema
@@ -88,7 +88,7 @@ class _Asked:
         """Report columns that the table does not have; return whether it has all."""
         missing = [column for column in self.columns(node) if not self._has(column.name)]
         for each in missing:
-            no_column(self.pricer, each.name, each.span, self.schema)
+            check_column(self.pricer, each.name, each.span, self.schema)
         return not missing
 
     def _has(self, name: str) -> bool:
@@ -171,28 +171,24 @@ class _Asked:
         for other in others:
             value = self._known(other)
             is_name = isinstance(value, str) or is_number(value)
-            if not is_name or code_called(column, value) is not None:
+            if not is_name or column.code_called(value) is not None:
                 continue
-            labels = column.labels if isinstance(value, str) else ()
-            fix = similar(str(value), labels, "use one of these", "is a similar value")
-            if isinstance(column, Numeric) and isinstance(value, str) and _is_written_number(value):
-                fix = f"{name} == {value}"
-            why = f"it can have {first_of(column.labels)}"
-            self.pricer.report(Diagnostic("J507", f"`{name}` has no value `{shown(value)}`", other.span, why, fix))
+            is_text = isinstance(value, str)
+            number = value if isinstance(column, Numeric) and is_text and _is_written_number(value) else None
+            similar = near(str(value), column.labels if is_text else ())
+            mistake = no_value(name, column, f"`{shown(value)}`").given(number=number, similar=similar)
+            self.pricer.report(mistake, other.span)
 
     def _has_order(self, node: nodes.ExpressionNode, other: nodes.ExpressionNode) -> None:
         name = self._column(node)
         if name is None:
             return
-        texts = [each for each in column_values(self.schema[name]) if isinstance(each, str)]
+        texts = [each for each in self.schema[name].meanings if isinstance(each, str)]
         value = self._known(other)
         if value is None or isinstance(value, str) is bool(texts):
             return
-        kinds = ("texts", "a number") if texts else ("numbers", "a text")
-        title = f"`{name}` is compared with {kinds[1]}"
-        why = f"its values are {kinds[0]}, which have no order with that"
-        fix = f'{name} == "{texts[0]}"' if texts else f"{name} > 3"
-        self.pricer.report(Diagnostic("J504", title, other.span, why, fix))
+        said = "J504 texts_with_a_number" if texts else "J504 numbers_with_a_text"
+        self.pricer.report(Stop(said, name=name, text=next(iter(texts), None)), other.span)
 
 
 def _names_in(node: nodes.Node, bound: frozenset[str]) -> Iterator[nodes.Name]:
@@ -225,7 +221,7 @@ def check_suited(pricer: Pricer, node: nodes.Call, callee: Callee, given: list[A
     table = given[0] if given else named.get(DATABASE)
     if not isinstance(table, Rows) or table.table is None:
         return
-    refused = _refusal(callee, table.table.schema)
+    refused = _refusal(pricer, callee, table.table.schema)
     if refused is not None:
         from jostle.lang.pricing_schema import attempt  # noqa: PLC0415 - without a schema, no library of numbers is loaded
 
@@ -236,14 +232,14 @@ def _refuse(refused: OptionError) -> None:
     raise refused
 
 
-def _refusal(callee: Any, schema: Schema) -> OptionError | None:
+def _refusal(pricer: Pricer, callee: Any, schema: Schema) -> OptionError | None:
     """The refusal of what is called, if nothing that it may be runs on such a table."""
     if not isinstance(callee, Callee):
         return None
     if callee.several:  # a choice takes one that runs, where it was learned on such tables
-        refusals = [_refusal(each, schema) for each in callee.several]
+        refusals = [_refusal(pricer, each, schema) for each in callee.several]
         return None if None in refusals else refusals[0]
-    option = _made(callee)
+    option = _made(pricer, callee)
     if option is None:
         return None
     try:
@@ -253,9 +249,9 @@ def _refusal(callee: Any, schema: Schema) -> OptionError | None:
     return None if reason is None else OptionError(f"{option.name} does not run here: {reason}", fix=ELSEWHERE)
 
 
-def _made(callee: Callee) -> Option | None:
+def _made(pricer: Pricer, callee: Callee) -> Option | None:
     """The Option of the library that is called; None where that, or what it is given as parameters, is not known."""
-    known = library_options().get(callee.name) if callee.kind in {"library", "configured"} else None
+    known = pricer.library.options.get(callee.name) if callee.kind in {"library", "configured"} else None
     if known is None or not all(map(is_plain, callee.names.values())):
         return None
     option: Option = imported("options", callee.name)

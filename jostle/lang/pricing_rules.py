@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
 
-from jostle.errors import Diagnostic, Span
+from jostle.errors import Span
 from jostle.lang import nodes
 from jostle.lang.accounts import Amount
-from jostle.lang.builtins import ALL, BUILTINS, EPSILON
+from jostle.lang.builtins import AGGREGATES, ALL, BUILTINS, EPSILON
 from jostle.lang.facts import (
     NEVER,
     UNKNOWN,
@@ -35,8 +35,10 @@ from jostle.lang.facts import (
     whole,
     whole_list,
 )
-from jostle.lang.library import DATABASE, library_options
-from jostle.lang.nodes import show_expression
+from jostle.lang.frames import named_slot
+from jostle.lang.library import DATABASE
+from jostle.lang.messages import Stop
+from jostle.lang.nodes import defined_in, show_expression
 from jostle.lang.pricing import Pricer, PricingRules, Unpriceable, distinct, items, keyed
 from jostle.lang.pricing_private import (
     GROUPS,
@@ -49,8 +51,6 @@ from jostle.lang.pricing_private import (
     unary,
 )
 from jostle.lang.pricing_public import check_amount, check_compared, check_items, compared
-from jostle.lang.scopes import defined_in, named_slot
-from jostle.lang.stops import Stop
 
 if TYPE_CHECKING:
     from jostle.tables.schema import Schema
@@ -61,15 +61,14 @@ OPTIONS = frozenset({"option", "library", "configured", "maker"})
 
 def check_asked(pricer: Pricer, node: nodes.Call, callee: Callee, given: Sequence[Any], named: Names) -> None:
     """Report parameters that an Option cannot have, and what stands in the place of a database or of queries."""
-    known = library_options().get(callee.name) if callee.kind in {"library", "configured"} else None
+    known = pricer.library.options.get(callee.name) if callee.kind in {"library", "configured"} else None
     if callee.kind == "library" and known is not None and known.is_given_parameters(len(given), named):
         for each in node.keywords:
             if each.name in known.parameters and is_plain(named[each.name]):
                 try:
                     known.parameter(each.name, named[each.name])
                 except Stop as mistake:
-                    found = Diagnostic(mistake.code, mistake.title, each.value.span, mistake.why, mistake.fix)
-                    pricer.report(found)
+                    pricer.report(mistake, each.value.span)
         return
     asked, handed = ((DATABASE,), ()) if known is None else (known.asked, known.handed)
     places = dict(zip(asked, zip(given, node.arguments, strict=True), strict=False))
@@ -78,15 +77,13 @@ def check_asked(pricer: Pricer, node: nodes.Call, callee: Callee, given: Sequenc
         if name in handed and value is None:
             continue
         if name in {DATABASE, *handed} and (is_plain(value) or isinstance(value, Callee)):
-            what, why, fix = name, f"{name} come from the caller", f"def answer({DATABASE}, {name}):"
+            option, kind = show_expression(node.function), kind_of(value) or "something else"
+            refusal = Stop("J501 asked", option=option, kind=kind, name=name)
             if name == DATABASE:
-                what, why, fix = "a database", "an Option answers from one", f"{show_expression(node.function)}(db)"
-                if known is not None and known.parameters and callee.kind == "library":
-                    fix = f"write {known.head}; parameters go by name: {known.example}"
-            title = (
-                f"`{show_expression(node.function)}` is given {kind_of(value) or 'something else'} in place of {what}"
-            )
-            pricer.report(Diagnostic("J501", title, written.span, why, fix))
+                takes = callee.kind == "library" and known is not None and known.parameters
+                head, example = (known.head, known.example) if takes and known is not None else (None, None)
+                refusal = Stop("J501 database", name=option, kind=kind, head=head, example=example)
+            pricer.report(refusal, written.span)
 
 
 @frozen(eq=False)
@@ -215,7 +212,7 @@ def called(pricer: Pricer, span: Span, callee: Any, given: list[Any], named: Nam
     if callee.kind == "lambda" and callee.node is not None:
         return pricer.called_with(callee.node, given, named, span, callee.names)
     if callee.kind in OPTIONS:
-        if callee.kind == "library" and library_options()[callee.name].is_given_parameters(len(given), named):
+        if callee.kind == "library" and pricer.library.options[callee.name].is_given_parameters(len(given), named):
             return Callee("configured", callee.name, names=named)
         amount = named.get(EPSILON, ALL)
         check_amount(pricer, span, amount)
@@ -230,8 +227,7 @@ def _not_called(pricer: Pricer, span: Span, value: Any, given: list[Any]) -> Any
     """Report a value that is called and is no function; one that is not known may be one."""
     private = combined(given).accounts
     if is_plain(value) and not private:
-        title = f"{kind_of(value)} is called"
-        pricer.report(Diagnostic("J501", title, span, "functions and Options are called", "name a function"))
+        pricer.report(Stop("J501 called", kind=kind_of(value)), span)
     elif private and not is_plain(value):
         raise Unpriceable("which function is called depends on a released number")
     return UNKNOWN
@@ -411,18 +407,6 @@ def _formatted(pricer: Pricer, node: nodes.Formatted, names: Names) -> Any:
     return "".join(map(scalar_text, values)) if all(map(is_scalar, values)) else Unknown(kind="a public text")
 
 
-def _listed(pricer: Pricer, node: nodes.Tuple | nodes.List, names: Names) -> Any:
-    return [pricer.value(item, names) for item in node.items]
-
-
-def _set(pricer: Pricer, node: nodes.Set, names: Names) -> Any:
-    return distinct([pricer.value(item, names) for item in node.items])
-
-
-def _entries(pricer: Pricer, node: nodes.Dict, names: Names) -> Any:
-    return keyed([(pricer.value(entry.key, names), pricer.value(entry.value, names)) for entry in node.entries])
-
-
 def _not(pricer: Pricer, node: nodes.Not, names: Names) -> Any:
     found = truth_of(pricer.value(node.operand, names))
     return not found if isinstance(found, bool) else UNKNOWN
@@ -488,7 +472,7 @@ def _select(pricer: Pricer, node: nodes.Select, names: Names) -> Any:
     """The facts known of a query."""
     table = pricer.value(node.table, names)
     found = combined([table])
-    if not isinstance(table, Rows) or table.table is None:
+    if not isinstance(table, Rows) or table.table is None or node.aggregate not in AGGREGATES:
         kind = (
             GROUPS
             if node.groupby
@@ -517,10 +501,12 @@ RULES = PricingRules(
         nodes.String: lambda _, node, __: node.value,
         nodes.Constant: lambda _, node, __: node.value,
         nodes.Formatted: _formatted,
-        nodes.Tuple: _listed,
-        nodes.List: _listed,
-        nodes.Set: _set,
-        nodes.Dict: _entries,
+        nodes.Tuple: lambda pricer, node, names: [pricer.value(item, names) for item in node.items],
+        nodes.List: lambda pricer, node, names: [pricer.value(item, names) for item in node.items],
+        nodes.Set: lambda pricer, node, names: distinct([pricer.value(item, names) for item in node.items]),
+        nodes.Dict: lambda pricer, node, names: keyed(
+            [(pricer.value(each.key, names), pricer.value(each.value, names)) for each in node.entries]
+        ),
         nodes.ListComprehension: comprehension,
         nodes.SetComprehension: comprehension,
         nodes.DictComprehension: comprehension,

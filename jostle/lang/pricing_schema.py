@@ -10,18 +10,17 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, NoReturn
 
-from attrs import evolve, frozen
+from attrs import frozen
 
-from jostle.errors import Diagnostic, JostleError, Source, Span
+from jostle.errors import JostleError, Span
 from jostle.lang import nodes
 from jostle.lang.facts import UNKNOWN, Bought, Column, Each, Grouped, Rows, Unknown, is_number, whole
 from jostle.lang.lowering import fact_of_table
+from jostle.lang.messages import Stop, near
 from jostle.lang.operations import PLAIN, asked_of
-from jostle.lang.operators import BINARY, named_alike, negated
+from jostle.lang.operators import BINARY, named_alike, negated, no_key
 from jostle.lang.operators import item_of as item_at
 from jostle.lang.pricing import Pricer
-from jostle.lang.showing import no_key
-from jostle.lang.stops import Stop, placed, similar
 from jostle.lang.values import (
     KnownAttribute,
     OneValue,
@@ -29,6 +28,7 @@ from jostle.lang.values import (
     SplitScoreOf,
     TableValue,
     common,
+    no_column,
     numbered,
     places_of,
 )
@@ -55,7 +55,7 @@ class _Facts:
 
     def buy_cells(self, wanted: Expression) -> NoReturn:  # noqa: ARG002 - there is nothing to buy
         """Refuse."""
-        raise Stop("J901", "a purchase where there is no table", "this is a mistake of ours", "please report it")
+        raise Stop("J901 purchase")
 
 
 def table_of(schema: Schema) -> TableValue:
@@ -96,11 +96,8 @@ def attempt(pricer: Pricer, span: Span, work: Callable[..., Any], *given: Any) -
         return work(*given)
     except NotKnownError:
         return None
-    except (Stop, JostleError) as mistake:
-        for diagnostic in placed(mistake, Source("", ""), span).diagnostics:
-            pricer.report(diagnostic)
-    except ArithmeticError:
-        pass
+    except (Stop, JostleError, ArithmeticError) as mistake:
+        pricer.report(mistake, span)
     return None
 
 
@@ -109,21 +106,18 @@ def fact(pricer: Pricer, node: nodes.Attribute, table: TableValue) -> Any:
     value: Any = None
     try:
         value = fact_of_table(table, node.name)
-    except (Stop, JostleError) as mistake:
-        (said,) = placed(mistake, Source("", ""), node.name_span).diagnostics
+    except Stop as mistake:
         if node.name == "rows":
             return Unknown(kind="a public number")
         others = [each for each in (*table.schema.names, *FACTS) if each != node.name]
-        pricer.report(evolve(said, fix=similar(node.name, others, said.fix)))
+        pricer.report(mistake.given(similar=near(node.name, others)), node.name_span)
         return UNKNOWN
     return known_as(value)
 
 
-def no_column(pricer: Pricer, name: str, span: Span, schema: Schema) -> None:
+def check_column(pricer: Pricer, name: str, span: Span, schema: Schema) -> None:
     """Report a column that a table does not have."""
-    fix = similar(name, schema.names, "name one of these")
-    why = f"the table has {', '.join(schema.names[:12])}"
-    pricer.report(Diagnostic("J503", f"there is no column `{name}`", span, why, fix))
+    pricer.report(no_column(schema, f"`{name}`").given(similar=near(name, schema.names)), span)
 
 
 def part_of(
@@ -134,7 +128,7 @@ def part_of(
     if name not in schema:
         # What was picked, or comes out of a loop, has a name of our own.
         if " " not in name or isinstance(condition.attribute, nodes.String):
-            no_column(pricer, name, condition.attribute.span, schema)
+            check_column(pricer, name, condition.attribute.span, schema)
         return None
     values = value if isinstance(value, tuple) else (value,)
     codes = []
@@ -143,10 +137,9 @@ def part_of(
             return table.part(name, 0)
         try:
             codes.append(table.coded(name, each))
-        except (Stop, JostleError) as mistake:
-            (said,) = placed(mistake, Source("", ""), condition.value.span).diagnostics
+        except Stop as mistake:
             labels = schema[name].labels if isinstance(each, str) else ()
-            pricer.report(evolve(said, fix=similar(str(each), labels, said.fix, "is a similar value")))
+            pricer.report(mistake.given(similar=near(str(each), labels)), condition.value.span)
             return None
     return table.part(name, codes[0]) if codes else None
 
@@ -212,8 +205,7 @@ def check_statistic(pricer: Pricer, span: Span, name: str, asked: Sequence[Any])
         given = [real(value) for value in asked]
     except NotKnownError:
         return
-    if given:
-        attempt(pricer, span, asked_of, name, *given)
+    attempt(pricer, span, asked_of, name, *given)
 
 
 def check_bought(pricer: Pricer, span: Span, number: Private) -> None:
@@ -237,6 +229,4 @@ def check_scores(pricer: Pricer, span: Span, utilities: Sequence[Any]) -> None:
         if compared is not None:
             attempt(pricer, span, PickLargest(tuple(compared[1])).check, compared[0].schema, PLENTY)
     elif any(isinstance(score, PrivateNumber | SplitScoreOf) for score in scores):
-        why = "they are not compared"
-        title = "`noisyMax` over utilities of different kinds"
-        pricer.report(Diagnostic("J504", title, span, why, "use one of them for all"))
+        pricer.report(Stop("J504 utilities"), span)

@@ -6,7 +6,7 @@ Only what is in this folder touches a probe on a program's behalf. A program is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
@@ -24,13 +24,13 @@ from jostle.lang.extents import deep_enough
 from jostle.lang.frames import Frame, Function
 from jostle.lang.guard_rules import check_entry
 from jostle.lang.library import imported
+from jostle.lang.messages import BROKEN_OFF, Stop, broken_off, placed
+from jostle.lang.nodes import defined_in, symbols
 from jostle.lang.parser import read_source
 from jostle.lang.price import Pricing
 from jostle.lang.program_options import ProgramOption
 from jostle.lang.references import check_files, listed
 from jostle.lang.roots import used_elsewhere
-from jostle.lang.scopes import defined_in, symbols
-from jostle.lang.stops import BROKEN_OFF, Stop, broken_off, placed
 from jostle.lang.values import TableValue
 from jostle.options.base import Option, changes
 from jostle.privacy.amounts import show_amount
@@ -296,7 +296,7 @@ class Program:
         answer, predict = definition.method("answer"), definition.method("predict")
         if answer is None:
             raise placed(
-                Stop("J107", f"`{definition.name}` has no `answer`", "an Option answers", "add def answer(db):"),
+                Stop("J107 answer", name=definition.name),
                 self.source,
                 definition.name_span,
             )
@@ -308,16 +308,13 @@ class Program:
         )
 
 
-@contextmanager
-def choices_of(probes: Sequence[Probe]) -> Iterator[None]:
+def choices_of(probes: Sequence[Probe]) -> AbstractContextManager[None]:
     """Let labelled choices be noted in the trace of the first database, as those of an Option are in its own."""
     if not probes:
-        yield
-        return
+        return nullcontext()
     from jostle.sites import choices_noted  # noqa: PLC0415 - programs without databases choose nothing
 
-    with choices_noted(probes[0]):
-        yield
+    return choices_noted(probes[0])
 
 
 def load(

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from attrs import evolve, fields
 
 from jostle.errors import JostleError
 from jostle.lang import nodes
 from jostle.lang.choices import task_of as told_task
 from jostle.lang.extents import deep_enough
 from jostle.lang.frames import Function, Loaded, Sent
-from jostle.lang.operators import is_number, kind_of
-from jostle.lang.scopes import defined_in
-from jostle.lang.showing import holds_private
-from jostle.lang.stops import Stop, placed
+from jostle.lang.messages import Stop, placed
+from jostle.lang.nodes import defined_in, show_expression
+from jostle.lang.operators import holds_private, is_number, kind_of
 from jostle.lang.tree_values import to_model
 from jostle.lang.values import Features, Leaf, TableValue, TreeNode
 from jostle.options.base import Option
@@ -93,9 +94,7 @@ class ProgramOption(Option):
                 with deep_enough():
                     answer = self.answer.run(self.program, [TableValue(probe), *asked], named, budget)
                 if holds_private(answer):
-                    raise Stop(  # noqa: TRY301 - given its place below
-                        "J203", "a private value is returned", "whoever gets it would see it", "return {{ ... }}"
-                    )
+                    raise Stop("J203 returned_running")  # noqa: TRY301 - given its place below
                 if isinstance(answer, Leaf | TreeNode):
                     return to_model(answer, probe.schema, self._name, budget)
             except Stop as mistake:
@@ -111,11 +110,11 @@ class ProgramOption(Option):
     def _predicted(self, seen: Mapping[str, float]) -> float:
         """The programmer's own prediction of the loss."""
         if self._predict is None:
-            raise Stop("J901", "no prediction", "a mistake of ours", "please report it")
+            raise Stop("J901 prediction")
         try:
             loss = self._predict.run(self.program, [Features(dict(seen))], {}, None)
             if not is_number(loss):
-                raise Stop("J501", f"`predict` gives {kind_of(loss)}", "it gives a number", "return 0.1")  # noqa: TRY301 - given its place below
+                raise Stop("J501 prediction", kind=kind_of(loss))  # noqa: TRY301 - given its place below
         except Stop as mistake:
             raise placed(mistake, self.program.source, self._predict.definition.name_span) from None
         return float(loss)
@@ -139,7 +138,7 @@ class Measure:
         try:  # what is bought twice is paid once, since equal expressions are one in a view
             value = self.function.run(self.program, [TableValue(market=view)], {}, Fraction(str(view.epsilon)))
             if not is_number(value):
-                raise Stop("J501", f"a metafeature is {kind_of(value)}", "it is a number", "return {{ len(db) }}")  # noqa: TRY301 - given its place below
+                raise Stop("J501 metafeature", kind=kind_of(value))  # noqa: TRY301 - given its place below
         except Stop as mistake:
             raise placed(mistake, self.program.source, self.function.definition.name_span) from None
         return float(value)
@@ -152,7 +151,6 @@ class Measure:
     def changes(self) -> Iterator[ChangedMeasure]:
         """It with each small change of its definition that passes the check."""
         from jostle.lang.printer import show  # noqa: PLC0415 - for training only
-        from jostle.lang.variants import variants  # noqa: PLC0415 - as above
         from jostle.tasks.metafeature import ChangedMeasure  # noqa: PLC0415 - as above
 
         name = self.function.name
@@ -223,3 +221,84 @@ def learned_mark(program: Loaded, name: str) -> str:
     from jostle.learned.policies import mark_of  # noqa: PLC0415 - most programs make no labelled choice
 
     return mark_of({label: program.policy(label) for label in sorted(labels)})
+
+
+# Small changes of a metafeature's definition: another number, another aggregate, a width half or twice as large.
+# Each is made at every place of the definition that says the same.
+
+
+AnyNode = TypeVar("AnyNode", bound=nodes.Node)
+Change = Mapping[nodes.ExpressionNode, nodes.ExpressionNode]
+"""What stands in the place of what, wherever that stands."""
+TWO = nodes.Number(Fraction(2))
+INSTEAD_OF_NOTHING = (1, 3)
+"""What is tried in the place of 0."""
+SCALED = frozenset({"sqrt", "log"})
+"""Functions whose value is a width or a height: half and twice as much is tried."""
+OF_GROUPS = ("sum", "max", "min", "mean", "stddev")
+"""Functions of a query's groups, each of which may stand in the place of another."""
+OF_ROWS = ("count", "sum", "max", "mean", "stddev")
+"""Aggregates of a query."""
+
+
+def variants(
+    needed: Sequence[nodes.Statement], definition: nodes.FunctionDefinition
+) -> Iterator[tuple[str, nodes.FunctionDefinition, nodes.Module]]:
+    """What each small change of a metafeature's definition is, the changed definition, and the program with it."""
+    for change in _changes(definition):
+        changed = replaced(definition, change)
+        what = ", ".join(
+            f"{show_expression(new)} in the place of {show_expression(old)}" for old, new in change.items()
+        )
+        yield what, changed, nodes.Module(tuple(changed if each is definition else each for each in needed))
+
+
+def _changes(definition: nodes.FunctionDefinition) -> Iterator[Change]:
+    """What may be replaced by what, each thing once; widths all at once."""
+    expressions = [node for node in nodes.walk(definition) if isinstance(node, nodes.ExpressionNode)]
+    priced = [node.spending for node in expressions if isinstance(node, nodes.Noised)]
+    for node in dict.fromkeys(each for each in expressions if not any(each is price for price in priced)):
+        for other in _instead_of(node):
+            yield {node: other}
+    scaled = dict.fromkeys(
+        node
+        for node in expressions
+        if isinstance(node, nodes.Call) and isinstance(node.function, nodes.Name) and node.function.name in SCALED
+    )
+    if scaled:
+        for sign in ("*", "/"):
+            yield {node: nodes.BinaryOperation(node, sign, TWO) for node in scaled}
+
+
+def _instead_of(node: nodes.ExpressionNode) -> Iterator[nodes.ExpressionNode]:
+    match node:
+        case nodes.Number():
+            others = (node.value / 2, node.value * 2) if node.value else map(Fraction, INSTEAD_OF_NOTHING)
+            yield from (nodes.Number(other) for other in others)
+        case nodes.Call(function=nodes.Name(name), arguments=(_,)) if name in OF_GROUPS:
+            yield from (evolve(node, function=nodes.Name(other)) for other in OF_GROUPS if other != name)
+        case nodes.Select(aggregate=name) if node.value is not None:
+            yield from (evolve(node, aggregate=other) for other in OF_ROWS if other != name)
+        case _:
+            pass
+
+
+def replaced(node: AnyNode, change: Change) -> AnyNode:
+    """A node with others in the place of those that a change names; what it was written as is not kept."""
+    changed: dict[str, Any] = {}
+    for attribute in fields(type(node)):
+        value = getattr(node, attribute.name)
+        if isinstance(value, nodes.Node):
+            changed[attribute.name] = _put(value, change)
+        elif isinstance(value, tuple):
+            changed[attribute.name] = tuple(
+                _put(item, change) if isinstance(item, nodes.Node) else item for item in value
+            )
+        elif isinstance(value, nodes.Trivia):
+            changed[attribute.name] = nodes.Trivia()
+    return evolve(node, **changed)
+
+
+def _put(node: nodes.Node, change: Change) -> nodes.Node:
+    known = change.get(node) if isinstance(node, nodes.ExpressionNode) else None
+    return replaced(node, change) if known is None else known

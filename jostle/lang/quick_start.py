@@ -26,8 +26,8 @@ from jostle.choice.makers.training import SHARES
 from jostle.corpora.databases import PublicDatabase, few_jobs
 from jostle.errors import ChoiceError
 from jostle.given import given_as
+from jostle.lang.messages import Stop
 from jostle.lang.operators import kind_of
-from jostle.lang.stops import Stop
 from jostle.options.base import Option
 
 EPSILONS = ("1/10", "1", "10")
@@ -95,16 +95,11 @@ class QuickStart(Training):
 def error_of(option: Any, database: Any, scale: Any, epsilon: Fraction) -> float | None:
     """The mean error of an Option on a public database with *scale* records or rows; None where it refuses."""
     if not isinstance(option, Option):
-        raise Stop(
-            "J501", f"{kind_of(option)} is rehearsed", "an Option is", "rehearse(DAWA, grid, scale=1000, epsilon=1)"
-        )
+        raise Stop("J501 rehearsed", kind=kind_of(option))
     if not isinstance(database, PublicDatabase):
-        raise Stop(
-            "J501", f"a rehearsal on {kind_of(database)}", "it is on a public database", "for grid in gridCorpus:"
-        )
+        raise Stop("J501 rehearsal", kind=kind_of(database))
     if not option.task.rehearsal.takes(database):
-        title = f"`{option.name}` answers nothing about {database.name}"
-        raise Stop("J501", title, f"it {option.task.question.does}", "choose another one")
+        raise Stop("J501 rehearsed_on", name=option.name, database=database.name, does=option.task.question.does)
     return mean_error(option, database, int(scale), epsilon)
 
 

@@ -22,8 +22,8 @@ from attrs import evolve
 from jostle.errors import Diagnostic, JostleError, Source, Span, shown
 from jostle.lang import nodes
 from jostle.lang.check import Checked, check
-from jostle.lang.scopes import defined_in, target_names
-from jostle.lang.stops import Stop
+from jostle.lang.messages import Stop, message
+from jostle.lang.nodes import defined_in, target_names
 
 if TYPE_CHECKING:
     from jostle.corpora.named import NamedFiles, PublicFiles
@@ -38,7 +38,7 @@ def listed(files: PublicFiles | None, path: str) -> NamedFiles:
     """The files named as public at a path; refuse any other, with the same words whether there is one or not."""
     found = None if files is None else files.at(path)
     if found is None:
-        raise Stop("J515", f"{shown(path)} is not among what was named as public", OF_FILES, NAME_THEM)
+        raise Stop("J515", path=shown(path))
     return found
 
 
@@ -57,8 +57,7 @@ def check_files(module: nodes.Module, files: PublicFiles | None) -> Iterator[Dia
             try:
                 listed(files, "this" if path is None else path)
             except Stop as mistake:
-                title = mistake.title if path is not None else "no files were named as public"
-                yield Diagnostic(mistake.code, title, culprit.span, mistake.why, mistake.fix)
+                yield mistake.given(path=None if path is None else shown(path)).at(culprit.span)
             except JostleError:
                 continue  # the file was named, and what is wrong with it shows when it is read
 
@@ -111,7 +110,7 @@ def schema_named(source: Source, folder: Path | None = None) -> Schema | Diagnos
         folder = Path(source.name).parent
     schema = "there is no folder that the program is in" if folder is None else _read(folder, name)
     if isinstance(schema, str):
-        return Diagnostic("J112", f"the schema `{name}` cannot be used: {schema}", span, WHY, FIX)
+        return message("J112", span, name=name, problem=schema)
     return schema
 
 

@@ -9,7 +9,7 @@ from attrs import frozen
 from jostle.lang import nodes
 from jostle.lang.builtins import BUILTINS
 from jostle.lang.guard import Mode
-from jostle.lang.scopes import defined_in, target_names
+from jostle.lang.nodes import defined_in, target_names
 
 TABLE = "table"
 """What known functions call a database that they are given."""

@@ -8,36 +8,40 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 from jostle.errors import BudgetError, JostleError, OptionError
+from jostle.files.content import is_regular, read_content
 from jostle.files.kinds import writing
 from jostle.lang import nodes
 from jostle.lang.choices import task_of as told_task
 from jostle.lang.frames import Function
 from jostle.lang.makers import check_forced
+from jostle.lang.operators import shown, shown_inside
 from jostle.lang.parser import read_source
-from jostle.lang.private_data import PrivateData
 from jostle.lang.program import Program, Purchase, load_source, named
 from jostle.lang.program_options import ProgramOption, needed_by
 from jostle.lang.quick_start import check_learned
-from jostle.lang.showing import shown, shown_inside
 from jostle.lang.values import KnownAttribute, Leaf, TreeNode
 from jostle.markup import bar_table, branch, leaf, pre
 from jostle.options.base import ELSEWHERE, Option
 from jostle.options.registry import origin_of
-from jostle.privacy.account import Account, about
+from jostle.privacy.account import Account, TableFacts, about
 from jostle.privacy.amounts import epsilon_amount, recordable, show_amount
-from jostle.privacy.opening import Where, at_vault, rehearse
+from jostle.privacy.opening import Recognised, Where, at_vault, check_account, recognise, rehearse, vault_of_people
 from jostle.privacy.probe import Probe
 from jostle.privacy.vault import FileVault
 from jostle.sites import force
+from jostle.tables.origins import RowOrigin, take_as_private
 from jostle.tables.queries import OwnQuery
+from jostle.tables.readers import GRID_ENDING, read_array
 from jostle.tables.schema import Schema
+from jostle.tables.table import Table
 from jostle.tasks import CLASSIFICATION, RANGES, TASKS, UNTOLD, Task, task_of
 from jostle.trace.records import Record, Released, Trace, Trusted
 from jostle.visible import print_visible, visible
@@ -276,6 +280,83 @@ def _site(bought: Purchase, records: Sequence[Record]) -> str:
     """The site where something was bought: as the trace says it, with the part of the table."""
     last = records[bought.records - 1] if bought.records else None
     return last.site if isinstance(last, Released) and last.site.endswith(bought.site) else bought.site
+
+
+@frozen(eq=False, repr=False, slots=False)  # without slots, its rows are read once
+class PrivateData:
+    """A private file, or query, and what is declared of its rows; they are read when they are first needed."""
+
+    path: Path | None
+    """None for a query of a database that is no file."""
+    declared: Schema | None
+    """None for a grid of counts, whose shape says it."""
+    asked: OwnQuery | None = None
+
+    @classmethod
+    def at(cls, data: Path | OwnQuery, schema: Path | None, persons: Mapping[str, Any] | None = None) -> PrivateData:
+        """The private data in a file or of a query: a grid of counts in .npy, or rows with a schema, and whose.
+
+        From now on nothing in this process reads that file as public.
+        """
+        path = data.file if isinstance(data, OwnQuery) else data
+        if path is not None and not is_regular(path):
+            if path.is_dir():
+                raise JostleError(f"{path} is a folder, not a file", fix="name a file in it")
+            raise JostleError(f"there is no file {path}", fix="check the path")
+        if path is not None:
+            take_as_private(RowOrigin.of(path))
+        if isinstance(data, Path) and data.suffix.lower() == GRID_ENDING:
+            if any((persons or {}).values()):
+                raise JostleError(f"{path} is a grid of counts, which says of no row whose it is", fix="a file of rows")
+            return cls(path, None)
+        if schema is None:
+            raise JostleError(
+                f"there is no schema for {path or 'the query'}",
+                why="which values can occur is public, and is never read off private rows",
+                fix="--schema FILE.toml; jostle schema infer PUBLIC.csv writes one from public data of the same kind",
+            )
+        declared = Schema.read(schema).with_persons(**(persons or {}))
+        return cls(path, declared, data if isinstance(data, OwnQuery) else None)
+
+    @property
+    def facts(self) -> TableFacts:
+        """What a vault is told of them; nothing of a grid before it is read."""
+        return (
+            TableFacts() if self.declared is None else TableFacts.of(self.declared, self.path.name if self.path else "")
+        )
+
+    def account(self, vault: Path | None, second_promise: str | None) -> Where:
+        """Where their budget is kept; refuse a second promise that nobody gave a reason for, before they are read."""
+        if self.path is not None:
+            vault = vault_of_people(self.path, self.facts, vault)
+        where = at_vault(vault, second_promise, forgotten=vault is None)
+        if self.path is not None:
+            check_account(self.path, self.facts, where)
+        return where
+
+    @cached_property
+    def table(self) -> Table:
+        """The rows."""
+        if self.asked is not None and self.declared is not None:
+            asked = self.asked
+            return Table.query(asked.database, asked.text, self.declared, each_of_one=asked.each_of_one)
+        if self.path is None:
+            raise TypeError("private data are a file or a query")
+        if self.declared is None:
+            table = Table.from_grid(read_array(read_content(self.path)))
+            table.origin = evolve(table.origin, file=self.path.absolute())
+            return table
+        return Table.read(self.path, self.declared)
+
+    @cached_property
+    def recognised(self) -> Recognised:
+        """The rows with their marks."""
+        return recognise(self.table)
+
+    @property
+    def schema(self) -> Schema:
+        """The public facts about the rows: of rows with a schema, before they are read."""
+        return self.recognised.schema if self.declared is None else self.declared
 
 
 EXAMPLE_SEED = 1

@@ -16,10 +16,10 @@ from jostle.lang.builtins import BUILTINS, EPSILON
 from jostle.lang.check import Checked
 from jostle.lang.library import modules
 from jostle.lang.lookup import Found, look_up
+from jostle.lang.nodes import defined_in
 from jostle.lang.parser import parse_text
 from jostle.lang.printer import show
 from jostle.lang.references import check_named, schema_named
-from jostle.lang.scopes import defined_in
 
 try:
     from lsprotocol import types

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from attrs import evolve
 
-from jostle.lang.stops import Stop
+from jostle.lang.messages import Stop
 from jostle.lang.values import Leaf, TreeNode
 from jostle.options.growing import expected_errors
 from jostle.options.models.kinds import TreeModel
@@ -22,7 +22,7 @@ Tree = Leaf | TreeNode
 def _checked(tree: object) -> Tree:
     if isinstance(tree, Leaf | TreeNode):
         return tree
-    raise Stop("J501", "something that is no tree", "trees are made of Leaf(...) and Node(...)", "return Leaf(pred=c)")
+    raise Stop("J501 tree")
 
 
 def _votes(leaf: Leaf) -> dict[Any, float]:
@@ -83,9 +83,7 @@ def to_model(tree: Tree, schema: Schema, made_by: str, epsilon: Fraction | None)
             return number, level
         name = str(node.att)
         if name not in places:
-            raise Stop(
-                "J501", f"a node splits by `{name}`", "trees split by attributes of the table", "use db.attributes"
-            )
+            raise Stop("J501 split", name=name)
         attribute[number], first[number] = places[name], len(children)
         labels = schema[name].labels
         start = len(children)
@@ -93,9 +91,7 @@ def to_model(tree: Tree, schema: Schema, made_by: str, epsilon: Fraction | None)
         deepest = level
         for code, label in enumerate(labels):
             if label not in node.children:
-                raise Stop(
-                    "J501", f"a node has no child for {label!r}", "every value needs one", "{v: ... for v in best}"
-                )
+                raise Stop("J501 child", value=f"{label!r}")
             child, depth = add(_checked(node.children[label]), level + 1, shown)
             children[start + code] = child
             deepest = max(deepest, depth)

@@ -1,4 +1,4 @@
-"""What the variables of a running program hold beside numbers, texts and lists, and what values of columns are called.
+"""What the variables of a running program hold beside numbers, texts and lists.
 
 A private value holds no row and no number computed from rows: it is a description of what would be computed, and of
 whose rows. So nothing a program does with one can show anything; it is bought, through a probe, or it is nothing.
@@ -13,73 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from functools import lru_cache
-from itertools import pairwise
 from typing import Any, NoReturn, Protocol
 
 from attrs import Factory, evolve, field, frozen
 
-from jostle.lang.accounts import TWO_DATABASES
 from jostle.lang.extents import Extent, measured, together
-from jostle.lang.stops import Stop
+from jostle.lang.messages import Stop
 from jostle.privacy.expressions import CellSums, one_rule, sensitivity
 from jostle.privacy.nodes import Expression, Tally
 from jostle.privacy.probe import Probe
-from jostle.tables.columns import MISSING, OTHER, Column, Numeric
-from jostle.tables.columns import Column as ColumnOfTable
+from jostle.tables.columns import Column
 from jostle.tables.schema import Schema
 
 MOST_LISTED = 8
-
-
-@lru_cache(maxsize=1024)
-def column_values(column: Column) -> tuple[Any, ...]:
-    """The value of each code of a column in computations: a number, a text, or None where it has none."""
-    labels = column.labels
-    if isinstance(column, Numeric):
-        cuts = [Fraction(repr(float(cut))) for cut in column.cut_points]
-        whole = all(right - left == 1 for left, right in pairwise(cuts))
-        inner: list[Any] = [left if whole else (left + right) / 2 for left, right in pairwise(cuts)]
-        shown = [int(each) if each.denominator == 1 else each for each in inner]
-        return (*shown, *(None for _ in labels[len(shown) :]))
-    plain = [None if label in {OTHER, MISSING} else label for label in labels]
-    numbers = [None if label is None else _number(label) for label in plain]
-    known = [number for number in numbers if number is not None]
-    # Categories that are the same number, 1 and 01, can only be told apart as texts.
-    if len(known) < sum(each is not None for each in plain) or len(set(known)) < len(known):
-        return tuple(plain)
-    return tuple(numbers)
-
-
-def _number(label: str) -> int | Fraction | None:
-    try:
-        found = Fraction(label)
-    except (ValueError, ZeroDivisionError):
-        return None
-    return int(found) if found.denominator == 1 else found
-
-
-@lru_cache(maxsize=1024)
-def _codes(column: Column) -> Mapping[Any, int]:
-    """The codes of all names but the numbers in a bin."""
-    found: dict[Any, int] = {label: code for code, label in enumerate(column.labels)}
-    values = column_values(column) if isinstance(column, Numeric) else map(_number, column.labels)
-    for code, value in enumerate(values):
-        if value is not None:
-            found.setdefault(value, code)
-    return found
-
-
-def code_called(column: Column, name: object) -> int | None:
-    """The code of a value of a column, however it is called; None if that is no value of it."""
-    if isinstance(name, bool) or not isinstance(name, str | int | float | Fraction):
-        return None
-    code = _codes(column).get(name)
-    if code is None and isinstance(column, Numeric) and not isinstance(name, str):
-        cuts = column.cut_points
-        if cuts[0] <= name <= cuts[-1]:
-            return min(sum(cut <= name for cut in cuts) - 1, column.bins - 1)
-    return code
 
 
 def first_of(labels: Sequence[str]) -> str:
@@ -102,7 +48,7 @@ class OneValue:
         """Whether something is a name of it."""
         if self.column is None:
             return bool(self.value == name)
-        return code_called(self.column, name) == self.code
+        return self.column.code_called(name) == self.code
 
 
 @frozen
@@ -124,7 +70,7 @@ class Axis:
     @classmethod
     def of(cls, column: Column) -> Axis:
         """The values of a column, each of them a group."""
-        named = zip(column_values(column), column.labels, strict=True)
+        named = zip(column.meanings, column.labels, strict=True)
         return cls(tuple([label if value is None else value for value, label in named]), column)
 
     def place(self, name: object) -> int | None:
@@ -136,7 +82,7 @@ class Axis:
         except TypeError:
             return None
         if found is None and self.column is not None:
-            return code_called(self.column, name)
+            return self.column.code_called(name)
         return found
 
 
@@ -205,12 +151,7 @@ class Private:
     __slots__ = ()
 
     def _refuse(self, *_: object) -> NoReturn:
-        raise Stop(
-            "J202",
-            "a private value is looked at",
-            "what follows from it would show it without noise",
-            "buy it first: n = {{ ... }}",
-        )
+        raise Stop("J202 looked_at_running")
 
     __bool__ = __float__ = __int__ = __index__ = __len__ = __iter__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
 
@@ -264,7 +205,7 @@ class TableValue(Private):
         elif self._schema is None:
             asked = self._probe or self.market
             if asked is None:
-                raise Stop("J901", "a table without a probe", "this is a mistake of ours", "please report it")
+                raise Stop("J901 probe")
             self._schema = asked.schema
         return self._schema
 
@@ -281,12 +222,7 @@ class TableValue(Private):
         """The probe of these rows. Parts by one column are one split, all made when one of them asks."""
         if self._probe is None:
             if self.parent is None:
-                raise Stop(
-                    "J505",
-                    "a metafeature asks a database itself",
-                    "what metafeatures cost is fixed before they run, so they buy with {{ ... }} alone",
-                    "write {{ len(db) }}",
-                )
+                raise Stop("J505")
             probes = self.parent._probes  # noqa: SLF001 - a table keeps the probes of its parts
             if self.column not in probes:
                 probes[self.column] = self.parent.probe.parts(self.column)
@@ -307,10 +243,7 @@ class TableValue(Private):
         A part that is not remembered is asked for once, by an expression that says so, of a table that is not asked
         again either.
         """
-        codes = self._codes.get(column) or self.codes(column)
-        code = codes.get(value) if type(value) is str else None
-        if code is None:
-            code = code_of(self.schema, column, value)
+        code = self.coded(column, value)
         if remembered or self.remembers:
             return self.part(column, code)
         return TableValue(parent=self, column=column, code=code)
@@ -325,7 +258,7 @@ class TableValue(Private):
         by_label = self._codes.get(column)
         if by_label is None:
             if column not in self.schema:
-                raise no_column(self, f"`{column}`")
+                raise no_column(self.schema, f"`{column}`")
             by_label = self._codes[column] = {label: code for code, label in enumerate(self.schema[column].labels)}
         return by_label
 
@@ -404,7 +337,7 @@ def common(numbers: Iterable[PrivateNumber]) -> tuple[TableValue, list[Expressio
         return tables[0], [each.expression for each in given]
     paths = [table.path() for table in tables]
     if any(path[0] is not paths[0][0] for path in paths):
-        raise Stop(*TWO_DATABASES)
+        raise Stop("J506")
     depth = 0
     while all(len(path) > depth and path[depth] is paths[0][depth] for path in paths):
         depth += 1
@@ -461,25 +394,23 @@ class Features:
 
 def attribute_of(schema: Schema, name: str) -> KnownAttribute:
     """A column as a program sees it."""
-    return _attribute(name, schema[name])
+    return KnownAttribute(name, schema[name].labels)
 
 
 def code_of(schema: Schema, name: str, value: object) -> int:
     """The code of a value of a column: one of its texts, or a number in one of its bins."""
-    code = code_called(schema[name], value)
+    code = schema[name].code_called(value)
     if code is not None:
         return code
     shown = f"`{value}`" if isinstance(value, str | int | float | Fraction) else type(value).__name__
-    why = f"it can have {first_of(schema[name].labels)}"
-    raise Stop("J507", f"`{name}` has no value {shown}", why, "use one of these")
+    raise no_value(name, schema[name], shown)
 
 
-@lru_cache(maxsize=1024)
-def _attribute(name: str, column: ColumnOfTable) -> KnownAttribute:
-    return KnownAttribute(name, column.labels)
+def no_value(name: str, column: Column, shown: str) -> Stop:
+    """A refusal where a column does not have a value."""
+    return Stop("J507 value", name=name, value=shown, values=first_of(column.labels))
 
 
-def no_column(table: TableValue, shown: str) -> Stop:
+def no_column(schema: Schema, shown: str) -> Stop:
     """A refusal where a table is asked for a column that it does not have."""
-    first_of = ", ".join(table.schema.names[:12])
-    return Stop("J503", f"there is no column {shown}", f"the table has {first_of}", "name one of these")
+    return Stop("J503 column", column=shown, columns=", ".join(schema.names[:12]))

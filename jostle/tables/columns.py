@@ -23,6 +23,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from numbers import Integral, Real
@@ -221,6 +222,15 @@ def _check_told_apart(values: tuple[str, ...]) -> None:
                 )
 
 
+def _number_written(label: str) -> int | Fraction | None:
+    """The number that a label is, if it is one."""
+    try:
+        found = Fraction(label)
+    except (ValueError, ZeroDivisionError):
+        return None
+    return int(found) if found.denominator == 1 else found
+
+
 class Coded(ABC):
     """What all columns have: a code for each declared value or bin, perhaps one for others, and one for no value."""
 
@@ -241,7 +251,7 @@ class Coded(ABC):
     def _declared_levels(self) -> Iterable[tuple[int, ...]]:
         """The group of each of them, coarser ones first."""
 
-    @property
+    @cached_property
     def labels(self) -> tuple[str, ...]:
         """The label of each code, no two alike."""
         return self.declared + (OTHER,) * (self.outside == "other") + (MISSING,) * (self.missing == "value")
@@ -265,6 +275,36 @@ class Coded(ABC):
     def missing_code(self) -> int | None:
         """The code of empty cells, or *blank*; None if their rows are dropped."""
         return {"value": self.size - 1, "blank": self.blank}.get(self.missing)
+
+    @property
+    @abstractmethod
+    def meanings(self) -> tuple[int | Fraction | str | None, ...]:
+        """The value of each code in computations: a number, a text, or None where it has none."""
+
+    @property
+    @abstractmethod
+    def _numbers(self) -> tuple[int | Fraction | None, ...]:
+        """The number that each code is, if it is one."""
+
+    @cached_property
+    def _names(self) -> Mapping[object, int]:
+        """The codes of all names but the numbers in a bin."""
+        found: dict[object, int] = {label: code for code, label in enumerate(self.labels)}
+        for code, number in enumerate(self._numbers):
+            if number is not None:
+                found.setdefault(number, code)
+        return found
+
+    def code_called(self, name: object) -> int | None:
+        """The code of a value, by its label, what it means, or a number in it; None if it is called otherwise."""
+        if isinstance(name, bool) or not isinstance(name, str | int | float | Fraction):
+            return None
+        code = self._names.get(name)
+        return self._code_within(name) if code is None and not isinstance(name, str) else code
+
+    def _code_within(self, number: float | Fraction) -> int | None:
+        """The code of the bin that a number is in."""
+        return None
 
     @property
     def levels(self) -> tuple[tuple[int, ...], ...]:
@@ -319,6 +359,17 @@ class Categorical(Coded):
                 raise SchemaError(f"the value {shown(value)} is declared, but the name is taken by Jostle")
             check_text("the value", value)
         _check_told_apart(self.values)
+
+    @cached_property
+    def meanings(self) -> tuple[int | Fraction | str | None, ...]:
+        """Texts, or numbers where all categories are written as numbers; those that are one number are told apart."""
+        plain = [None if label in {OTHER, MISSING} else label for label in self.labels]
+        texts, numbers = ([each for each in values if each is not None] for values in (plain, self._numbers))
+        return self._numbers if len(set(numbers)) == len(texts) else tuple(plain)
+
+    @cached_property
+    def _numbers(self) -> tuple[int | Fraction | None, ...]:
+        return tuple(map(_number_written, self.labels))
 
     @property
     def declared(self) -> tuple[str, ...]:
@@ -444,6 +495,24 @@ class Numeric(Coded):
                 f"there is no date {described(number)} units after the start",
                 fix="a number between the column's bounds",
             ) from None
+
+    @cached_property
+    def meanings(self) -> tuple[int | Fraction | None, ...]:
+        """The middle of each bin, or its lower end where bins are one unit wide."""
+        cuts = [Fraction(repr(float(cut))) for cut in self.cut_points]
+        whole = all(right - left == 1 for left, right in pairwise(cuts))
+        inner = [left if whole else (left + right) / 2 for left, right in pairwise(cuts)]
+        shown = [int(each) if each.denominator == 1 else each for each in inner]
+        return (*shown, *(None for _ in self.labels[len(shown) :]))
+
+    @property
+    def _numbers(self) -> tuple[int | Fraction | None, ...]:
+        return self.meanings
+
+    def _code_within(self, number: float | Fraction) -> int | None:
+        cuts = self.cut_points
+        within = cuts[0] <= number <= cuts[-1]
+        return min(sum(cut <= number for cut in cuts) - 1, self.bins - 1) if within else None
 
     @property
     def bin_count(self) -> int:

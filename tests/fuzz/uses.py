@@ -34,7 +34,7 @@ from jostle.lang.check import check
 from jostle.lang.parser import parse_text, read_source
 from jostle.lang.price import prices
 from jostle.lang.printer import show
-from jostle.lang.private_data import PrivateData
+from jostle.lang.running import PrivateData
 from jostle.learned.policies import place_of, policies_for, read_policies
 from jostle.options.models import Model, load_model
 from jostle.privacy.account import TableFacts

@@ -16,7 +16,7 @@ from small_tables import program
 from jostle import Categorical, Numeric, Probe, Schema, Table, rehearse
 from jostle.errors import ProgramError, Source
 from jostle.lang.check import check
-from jostle.lang.values import Axis, ByGroup, code_called, column_values
+from jostle.lang.values import Axis, ByGroup
 from jostle.tables.columns import Column
 
 PLENTY = 10**7
@@ -174,9 +174,9 @@ def test_names_tell_values_apart(column: Column) -> None:
     axis = Axis.of(column)
     assert len(set(axis.keys)) == len(axis.keys) == column.size
     for code, (key, label) in enumerate(zip(axis.keys, column.labels, strict=True)):
-        assert axis.place(key) == axis.place(label) == code_called(column, key) == code_called(column, label) == code
-    for code, value in enumerate(column_values(column)):
-        assert value is None or code_called(column, value) == code
+        assert axis.place(key) == axis.place(label) == column.code_called(key) == column.code_called(label) == code
+    for code, value in enumerate(column.meanings):
+        assert value is None or column.code_called(value) == code
     for nothing in (None, True, "no such", [1], float("nan"), 10**9):
         assert axis.place(nothing) is None
 

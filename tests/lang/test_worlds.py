@@ -195,3 +195,15 @@ def test_messages_while_running_hold_no_private_number() -> None:
     words = str(caught.value)
     assert "100" not in words
     assert SCHEMA.names[0] in words
+
+
+@pytest.mark.parametrize("leaf", ["n", "2", "len(db)"])
+def test_lists_that_are_in_others_again_and_again_are_compared_once(leaf: str) -> None:
+    """Lists of five levels, of 25 items each, are made on two ways: gone through item by item, it would not end."""
+    ways = [
+        [f"        {name} = [{', '.join([item] * 25)}]" for name, item in zip("abcde", [first, *"abcd"], strict=True)]
+        for first in ("n", leaf)
+    ]
+    head = ["def answer(db):", "    n = len(db)", "    if db.label == 1:"]
+    text = "\n".join([*head, *ways[0], "    else:", *ways[1], "    return e", ""])
+    assert [each.code for each in check(Source("wide.jst", text)).diagnostics] == ["J203"]
