@@ -188,7 +188,7 @@ def by_slice(cases: Cases, chosen: Judged, kept: Marks) -> str:
     hindsight = np.full(len(cases), np.nan)
     hindsight[kept] = np.maximum(honest_best(cases.losses[kept]), max(cases.floor, LEAST))
     sketches = [instance.sketch for instance in cases.instances for _ in cases.epsilons]
-    classes = np.array([{name: size for name, size, *_ in each.columns}[each.label] for each in sketches])
+    classes = np.array([{name: size for name, size, *_ in each.columns}[each.label or ""] for each in sketches])
     support = cases.records_epsilon
     lines = []
     kept = kept & ~np.isnan(hindsight)  # of one run there is no hindsight

@@ -59,7 +59,7 @@ def cut_up(chance: np.random.Generator, numbers: Any, classes: int) -> Any:
 
 def told(chance: np.random.Generator, kind: str, rows: int, classes: int) -> tuple[dict[str, Any], Any]:
     """Return the columns that say something, and the label."""
-    label = uneven(chance, rows, classes, chance.choice([0, 0.5, 1]))
+    label = uneven(chance, rows, classes, float(chance.choice([0, 0.5, 1])))
     if kind in {"one", "group"}:
         key = chance.permutation(classes)[label]
         return {"key": key} if kind == "one" else {"group": key // 4, "place": key % 4}, label

@@ -121,7 +121,7 @@ LARGE_WAYS = {
 OPTIONS_HEAD = "## Options on a Parquet file that is read anew for each question"
 PARTS_OF_ROWS = (48, 6, 1)
 """Options are asked of files of a part of the rows, of a larger part, and of all where that is done soon."""
-SOON = 240
+SOON = 120
 """Seconds."""
 LABELLED = Schema(
     {**dict(SCHEMA.columns), "score": Numeric(-1, 1, bins=256), "label": Categorical(["no", "yes"])}, label="label"
@@ -402,7 +402,8 @@ def main() -> int:
         page = replaced(page, f"## A Parquet file of {size:.1f} GB", lines)
         failed |= any(each["peak"] > REQUIRED_LARGE for each in ways.values())
     if given.only == "options":
-        lines_of = dict(re.findall(r"^\| (\w+) (\|.*)$", page.partition(OPTIONS_HEAD)[2], re.MULTILINE))
+        there = re.findall(r"^\| (\w+) (\|.*)$", page.partition(OPTIONS_HEAD)[2], re.MULTILINE)
+        lines_of = {name: line for name, line in there if name in names()}
         for name, needs, gigabytes in streamed_by_options(given.rows, given.option):
             peaks_of = [f"{each['peak']:.0f}" for each in needs] + ["-"] * (len(gigabytes) - len(needs))
             holds = get(name).holds

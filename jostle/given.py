@@ -121,7 +121,7 @@ def given_items(given: object, wanted: str, *, fix: str, error: type[JostleError
 def given_path(given: object, error: type[JostleError], *, fix: str = "check the path") -> Path:
     """A path, written as a text or a path; refuse what is neither."""
     if isinstance(given, str | os.PathLike):
-        found = os.fspath(given)
-        if isinstance(found, str):
-            return Path(found)
+        path = os.fspath(given)
+        if isinstance(path, str):
+            return Path(path)
     raise error(f"{described(given)} is given where a path is wanted", fix=fix)

@@ -61,10 +61,10 @@ class Parameter:
 
     def read(self, value: object, name: str) -> Value:
         """A value of the parameter as one plain type; refuse it."""
-        found = self.fitted(value)
-        if found is None:
+        read = self.fitted(value)
+        if read is None:
             raise OptionError(f"{name} is {shown(value)}, but must be {self.words}", fix=f"{name}={self.written}")
-        return found
+        return read
 
     def fitted(self, value: object) -> Value | None:
         """A value of the parameter as one plain type, or None where it is none."""
@@ -86,18 +86,18 @@ class Parameter:
 
     def _share(self, value: object) -> Fraction | None:
         try:
-            found = exact(value, "a share")  # type: ignore[arg-type]  # what is no number is refused there
+            amount = exact(value, "a share")  # type: ignore[arg-type]  # what is no number is refused there
         except BudgetError:
             return None
-        return found if 0 < found < 1 or (self.zero and found == 0) else None
+        return amount if 0 < amount < 1 or (self.zero and amount == 0) else None
 
 
 def _double(value: object) -> float | None:
     try:
-        found = float(value) if isinstance(value, Real) else math.nan
+        number = float(value) if isinstance(value, Real) else math.nan
     except OverflowError:
         return None
-    return found if math.isfinite(found) else None
+    return number if math.isfinite(number) else None
 
 
 def shown(value: object) -> str:

@@ -65,10 +65,10 @@ def load_trainable(
         maker, entry = entry, None
     if entry is None and (maker is not None or makers):
         return _one_of(makers, maker, path)
-    found = _chooses(loaded, entry, path)
-    if found is None:
+    labelled_choices = _chooses(loaded, entry, path)
+    if labelled_choices is None:
         raise _no_maker(path)
-    return found
+    return labelled_choices
 
 
 def _one_of(makers: Mapping[str, ChoiceMaker], name: str | None, path: Path) -> ChoiceMaker:
@@ -99,8 +99,8 @@ def _chooses(loaded: Any, entry: str | None, path: Path) -> Labelled | None:
 
         if entry is None and (loaded.entry is None or not labels_in(loaded, loaded.entry)):
             return None
-        found: Labelled = labelled(loaded, entry)
-        return found
+        choices: Labelled = labelled(loaded, entry)
+        return choices
     options = {name: each for name, each in loaded.items() if isinstance(each, FunctionOption) and name[0] != "_"}
     if entry is None:
         return None
@@ -134,11 +134,11 @@ def shipped_choice(name: str) -> ChoiceMaker:
     judge = None if shipped.judge is None else shipped.task.judge(shipped.judge)
     maker = ChoiceMaker(among=among, informed_by=shipped.informed_by, label=name, axes=shipped.axes)
     try:
-        known = maker.with_trained(shipped_maker(name))
+        trained = maker.with_trained(shipped_maker(name))
     except ChoiceError:
         return evolve(maker, trainer=Training(history=rehearsals_of(name), judged_by=judge))
     # Where it is trained anew, it is on databases of its own kind.
-    return evolve(known, trainer=Training(jobs=partial(default_jobs, axes=shipped.axes), judged_by=judge))
+    return evolve(trained, trainer=Training(jobs=partial(default_jobs, axes=shipped.axes), judged_by=judge))
 
 
 def _makers(names: Mapping[str, Any]) -> dict[str, ChoiceMaker]:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from jostle.corpora.databases import PublicDatabase
 from jostle.corpora.folders import public as folder
 from jostle.errors import CorpusError, OptionError
 from jostle.given import given_as
+from jostle.privacy.amounts import epsilon_amount
 
 if TYPE_CHECKING:
     from jostle.corpora.corpus import Corpus
-    from jostle.corpora.databases import PublicDatabase
     from jostle.options.base import Option
     from jostle.tasks import Instance, Task
 
@@ -61,9 +62,7 @@ def error_of(option: Option, database: PublicDatabase, *, scale: int, epsilon: A
         CorpusError: it is no public database, or cannot have so many rows.
         AmountError: *epsilon* is no amount.
     """
-    from jostle.corpora.databases import PublicDatabase  # noqa: PLC0415 - for trying out only
-    from jostle.options.base import Option  # noqa: PLC0415 - as above
-    from jostle.privacy.amounts import epsilon_amount  # noqa: PLC0415 - as above
+    from jostle.options.base import Option  # noqa: PLC0415 - for trying out only
 
     given_as(option, Option, "an Option", fix='jostle.options.get("Identity")', error=OptionError)
     given_as(database, PublicDatabase, "a public database", fix="gridCorpus.grids[0]", error=CorpusError)

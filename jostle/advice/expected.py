@@ -263,32 +263,34 @@ def advise(
     given_as(schema, Schema, "a schema", fix='schema=Schema({...}), or "schema.toml"', error=SchemaError)
     records = whole_rows(rows)
     asked, name, notes = _asked(what, schema)
-    known = kept_expectations()[name]
-    options, absent = _known(asked, known)
+    expectations = kept_expectations()[name]
+    options, absent = _known(asked, expectations)
     notes += [f"{each} was not rehearsed as it is now, so nothing is known of it" for each in absent]
     if not options:
         raise ChoiceError(
             f"nothing is known of {', '.join(absent)}",
             why="losses are expected from rehearsals on public databases, which came with Jostle",
-            fix=f"one of {', '.join(known.options)}; or jostle train, and then jostle evaluate",
+            fix=f"one of {', '.join(expectations.options)}; or jostle train, and then jostle evaluate",
         )
     budgets = epsilon_budgets(epsilons)
-    facts = _Facts(records, len(schema.classes) if known.scale == "share" else 0, _share(commonest, known))
-    found = {option: _over(facts, option, known, list(map(float, budgets))) for option in options}
+    facts = _Facts(
+        records, len(schema.classes) if expectations.scale == "share" else 0, _share(commonest, expectations)
+    )
+    found = {option: _over(facts, option, expectations, list(map(float, budgets))) for option in options}
     order = sorted(options, key=lambda option: found[option][len(budgets) // 2][0])
     wanted = None if loss is None else float(exact(loss, "loss"))
     return Advice(
         rows=records,
-        judge=known.judge,
+        judge=expectations.judge,
         expected=tuple(
             Expected(option, budget, *numbers)
             for option in order
             for budget, numbers in zip(budgets, found[option], strict=True)
         ),
         wanted=wanted,
-        needed=() if wanted is None else tuple(_needed(facts, option, known, wanted) for option in order),
-        warnings=tuple(_warnings(facts, order, known, budgets)),
-        notes=(*notes, *_notes(facts, schema, known, budgets)),
+        needed=() if wanted is None else tuple(_needed(facts, option, expectations, wanted) for option in order),
+        warnings=tuple(_warnings(facts, order, expectations, budgets)),
+        notes=(*notes, *_notes(facts, schema, expectations, budgets)),
     )
 
 
@@ -304,11 +306,13 @@ def epsilon_budgets(epsilons: Iterable[Amount]) -> list[Fraction]:
 def write_figure(figure: Any, path: str | Path | None, example: str) -> Any:
     """The figure, written into a file if one is named."""
     if path is not None:
-        place = given_path(path, ChoiceError, fix=f'plot("{example}")')
+        target = given_path(path, ChoiceError, fix=f'plot("{example}")')
         try:
-            figure.savefig(place)
+            figure.savefig(target)
         except (OSError, ValueError) as mistake:
-            raise ChoiceError(f"cannot write {place}: {mistake}", fix="name a file that ends in .png or .svg") from None
+            raise ChoiceError(
+                f"cannot write {target}: {mistake}", fix="name a file that ends in .png or .svg"
+            ) from None
     return figure
 
 
@@ -436,12 +440,9 @@ def _known(asked: Iterable[str], known: Expectations) -> tuple[list[str], list[s
     absent: list[str] = []
     for name in dict.fromkeys(asked):
         bands = known.options.get(name)
-        (found if bands is not None and _is_current(name, bands, known) else absent).append(name)
+        current = bands is not None and (name == known.maker or get(name).version == bands.version)
+        (found if current else absent).append(name)
     return found, absent
-
-
-def _is_current(name: str, bands: OptionBands, known: Expectations) -> bool:
-    return name == known.maker or get(name).version == bands.version
 
 
 def _share(given: Amount | None, known: Expectations) -> float | None:

@@ -627,8 +627,8 @@ def grid_table(counts: Vector, relation: Relation) -> Table:
 
 def grid_cells(estimate: Estimate) -> list[float]:
     """An estimate's cells."""
-    found: list[float] = np.round(estimate.cells.ravel(), 6).tolist()
-    return found
+    cells: list[float] = np.round(estimate.cells.ravel(), 6).tolist()
+    return cells
 
 
 def agreeing(published: Published) -> tuple[float, ...]:
@@ -833,25 +833,17 @@ def _commonest(db: Probe, epsilon: Fraction) -> str:
     return db.commonest("value", epsilon)
 
 
-def _whole_parts(db: Probe, epsilon: Fraction) -> tuple[int, ...]:
-    return tuple(part.count(epsilon) for part in db.parts("part"))
+def _parts(db: Probe, epsilon: Fraction, *, of: int = 1) -> tuple[int, ...]:
+    return tuple(part.count(epsilon / of) for part in db.parts("part"))
 
 
-def _half_parts(db: Probe, epsilon: Fraction) -> tuple[int, ...]:
-    return _whole_parts(db, epsilon / 2)
-
-
-def _whole_portions(db: Probe, epsilon: Fraction) -> tuple[int, ...]:
-    return tuple(part.count(epsilon) for part in db.portions(2))
-
-
-def _half_portions(db: Probe, epsilon: Fraction) -> tuple[int, ...]:
-    return _whole_portions(db, epsilon / 2)
+def _portions(db: Probe, epsilon: Fraction, *, of: int = 1) -> tuple[int, ...]:
+    return tuple(part.count(epsilon / of) for part in db.portions(2))
 
 
 def _sparse(db: Probe, epsilon: Fraction) -> tuple[tuple[int, int], ...]:
-    found = db.measure_sparse(SparseCounts(("part", "value")), epsilon, threshold=THRESHOLD)
-    return tuple(zip(found.keys.tolist(), found.values.tolist(), strict=True))
+    listed = db.measure_sparse(SparseCounts(("part", "value")), epsilon, threshold=THRESHOLD)
+    return tuple(zip(listed.keys.tolist(), listed.values.tolist(), strict=True))
 
 
 def _refusals(db: Probe, epsilon: Fraction) -> tuple[object, ...]:
@@ -890,24 +882,28 @@ PROBES: tuple[Subject[Rows], ...] = (
     _ROWS.subject("ProbeCommonestReplaced", "a probe's commonest value, a row replaced", _commonest, "replace_one"),
     _ROWS.subject("ProbeSparse", "a probe's sparse histogram, a row added", _sparse, "add_remove"),
     _ROWS.subject("ProbeSparseReplaced", "a probe's sparse histogram, a row replaced", _sparse, "replace_one"),
+    _ROWS.subject("ProbeParts", "counts of two parts, each with all of epsilon, a row added", _parts, "add_remove"),
     _ROWS.subject(
-        "ProbeParts", "counts of two parts, each with all of epsilon, a row added", _whole_parts, "add_remove"
-    ),
-    _ROWS.subject(
-        "ProbePartsReplaced", "counts of two parts, each with half, a row replaced", _half_parts, "replace_one"
+        "ProbePartsReplaced",
+        "counts of two parts, each with half, a row replaced",
+        partial(_parts, of=2),
+        "replace_one",
     ),
     _ROWS.subject(
         "ProbePartsForgetMoves",
         "counts of two parts, each with all of epsilon, a row replaced, claimed to cost epsilon",
-        _whole_parts,
+        _parts,
         "replace_one",
         Fault("a row that moves changes both counts", "Kifer, Machanavajjhala, SIGMOD 2011, on bounded neighbours"),
     ),
     _ROWS.subject(
-        "ProbePortions", "counts of two portions, each with all of epsilon, a row added", _whole_portions, "add_remove"
+        "ProbePortions", "counts of two portions, each with all of epsilon, a row added", _portions, "add_remove"
     ),
     _ROWS.subject(
-        "ProbePortionsReplaced", "counts of two portions, each with half, a row replaced", _half_portions, "replace_one"
+        "ProbePortionsReplaced",
+        "counts of two portions, each with half, a row replaced",
+        partial(_portions, of=2),
+        "replace_one",
     ),
     _ROWS.subject(
         "ProbeRefusals", "a probe's refusals, in their words, and a count between them", _refusals, "add_remove"

@@ -288,20 +288,20 @@ class RefinedCount:
         beyond = (1 - across) * between ** (far + 1)
         geometric = (1 - both) * both**steps
         here = beyond * stays
-        found = dict(zip((-1 - steps).tolist(), (across * geometric).tolist(), strict=True))
-        found |= {place: (1 - across) * (1 - between) * between**place for place in range(far + 1)}
-        found |= dict(zip((far + 1 + steps).tolist(), (beyond * (1 - stays) * geometric).tolist(), strict=True))
+        chances = dict(zip((-1 - steps).tolist(), (across * geometric).tolist(), strict=True))
+        chances |= {place: (1 - across) * (1 - between) * between**place for place in range(far + 1)}
+        chances |= dict(zip((far + 1 + steps).tolist(), (beyond * (1 - stays) * geometric).tolist(), strict=True))
         left = (across + beyond * (1 - stays)) * both ** len(steps)
         if self.may_stay:
-            found[far] += here
+            chances[far] += here
         else:
             # Also what stopped there by itself goes further.
-            here += found.pop(far)
+            here += chances.pop(far)
             for place, chance in zip((far + 1 + steps).tolist(), (here * geometric).tolist(), strict=True):
-                found[place] += chance
+                chances[place] += chance
             left += here * both ** len(steps)
         turn = -1 if drawn < 0 else 1
-        return Distribution({count + turn * place: float(chance) for place, chance in found.items()}, missing=left)
+        return Distribution({count + turn * place: float(chance) for place, chance in chances.items()}, missing=left)
 
 
 @frozen(kw_only=True)

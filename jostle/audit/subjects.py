@@ -450,8 +450,8 @@ def subject(name: str) -> Subject[Any]:
     if name in _REGISTERED:
         return _REGISTERED[name]
     for finder in _FINDERS:
-        if (found := finder(name)) is not None:
-            return found
+        if (found_subject := finder(name)) is not None:
+            return found_subject
     folded = {known.lower(): known for known in _REGISTERED}
     near = [folded[key] for key in difflib.get_close_matches(name.lower(), folded, n=3, cutoff=0.5)]
     raise AuditError(

@@ -11,6 +11,7 @@ import typer
 
 from jostle.cli.saying import MISTAKE, Json, With, check_kept, echo, headline, load_with, say_json, table
 from jostle.errors import AuditError, JostleError, said_by
+from jostle.privacy.amounts import show_amount
 
 if TYPE_CHECKING:
     from jostle.options.base import Option
@@ -25,12 +26,12 @@ def options(
     load_with(with_)
     from jostle import options as catalogue
 
-    found = [catalogue.get(name) for name in catalogue.names(task)]
+    listed = [catalogue.get(name) for name in catalogue.names(task)]
     if json_:
-        facts = [(each.name, each.task.name, each.version, each.paper, each.holds) for each in found]
+        facts = [(each.name, each.task.name, each.version, each.paper, each.holds) for each in listed]
         say_json([dict(zip(("name", "task", "version", "paper", "holds"), fact, strict=True)) for fact in facts])
         return
-    rows = [(option.name, option.task.name, _said(option)) for option in found]
+    rows = [(option.name, option.task.name, _said(option)) for option in listed]
     headline("Options")
     table(("name", "task", "what it does"), rows)
 
@@ -59,7 +60,6 @@ def audit(
         name = _in_file(name)
     from jostle.audit import audit as audit_one
     from jostle.audit import audit_all, names, show_epsilon
-    from jostle.privacy.amounts import show_amount
     from jostle.progress import stage
 
     if name:
@@ -120,18 +120,18 @@ def _in_file(named: str) -> str:
     path, _, inside = named.rpartition(":")
     if not Path(path).is_file():
         raise AuditError(f"there is no file {path}", fix="my_options.py:Name")
-    found = ran(Path(path), Path(path).stem)
-    held = found.get(inside)
+    defined = ran(Path(path), Path(path).stem)
+    held = defined.get(inside)
     if isinstance(held, Subject):
         return str(held.name)
     name = held.name if isinstance(held, Option) else inside
     if name in own():
         return str(name)
-    known = [each for each, value in found.items() if isinstance(value, Subject) or value in own().values()]
+    auditable = [each for each, value in defined.items() if isinstance(value, Subject) or value in own().values()]
     raise AuditError(
         f"{path} has no Option and no Subject {inside!r} to audit",
         why="an Option is registered with @jostle.option, and a mechanism with jostle.audit.register(Subject(...))",
-        fix=f"{path}:{known[0]}" if known else "@jostle.option, on the line above its class or function",
+        fix=f"{path}:{auditable[0]}" if auditable else "@jostle.option, on the line above its class or function",
     )
 
 
@@ -162,9 +162,9 @@ def reproduce(
         table(("name", "of", "what it shows", "made of"), listed)
         return
     wanted = figure_named(figure)
-    place = out if out is not None else Path(f"{wanted.name}.png")
-    check_kept(place, "--out", {"the data": data})
-    made = wanted.make(data, place, trials)
+    target = out if out is not None else Path(f"{wanted.name}.png")
+    check_kept(target, "--out", {"the data": data})
+    made = wanted.make(data, target, trials)
     if json_:
         say_json({"figure": wanted.name, "out": str(made.path), "seconds": made.seconds, "said": made.said})
         return

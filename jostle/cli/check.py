@@ -34,13 +34,13 @@ def check(
 ) -> None:
     """Report all mistakes in programs that can be found without data, and what their functions spend at most."""
     load_with(with_)
-    known = None
+    facts = None
     if schema is not None:
         from jostle.tables.schema import Schema
 
-        known = Schema.read(schema)
+        facts = Schema.read(schema)
     files = list(_files(programs))
-    told = [_check(file, known, as_json=json_) for file in files]
+    told = [_check(file, facts, as_json=json_) for file in files]
     wrong = sum(each["status"] != 0 for each in told)
     if json_:
         alone = len(programs) == 1 and not programs[0].is_dir()
@@ -55,10 +55,10 @@ def _files(programs: list[Path]) -> Iterator[Path]:
     """Yield the programs that are named, and those in folders, each once."""
     seen: set[Path] = set()
     for program in programs:
-        found = sorted(program.rglob(PROGRAMS)) if program.is_dir() else [program]
-        if not found:
+        paths = sorted(program.rglob(PROGRAMS)) if program.is_dir() else [program]
+        if not paths:
             raise JostleError(f"there is no program in {program}", fix="name a folder with .jst files in it")
-        for file in found:
+        for file in paths:
             if file not in seen:
                 seen.add(file)
                 yield file
@@ -77,11 +77,11 @@ def _check(file: Path, schema: Schema | None, *, as_json: bool) -> dict[str, Any
     from jostle.lang.check import check as check_program
     from jostle.lang.references import check_named
 
-    checked, known = check_named(source) if schema is None else (check_program(source, schema), schema)
+    checked, facts = check_named(source) if schema is None else (check_program(source, schema), schema)
     if not as_json:
-        _say(checked, known)
-    found = [diagnostic.as_data() for diagnostic in checked.diagnostics]
-    return {"program": source.name, "diagnostics": found, "status": MISTAKE if found else 0}
+        _say(checked, facts)
+    mistakes = [diagnostic.as_data() for diagnostic in checked.diagnostics]
+    return {"program": source.name, "diagnostics": mistakes, "status": MISTAKE if mistakes else 0}
 
 
 def _say(checked: Checked, schema: Schema | None) -> None:
@@ -106,11 +106,11 @@ def explain(
     """Explain a kind of mistake: the rule, a wrong program and a right one."""
     from jostle.lang.codes import explain as explain_code
 
-    found = explain_code(code)
+    kind = explain_code(code)
     if json_:
-        say_json(found.as_data())
+        say_json(kind.as_data())
     else:
-        echo_lines(found.as_text())
+        echo_lines(kind.as_text())
 
 
 def fmt(

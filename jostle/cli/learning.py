@@ -81,11 +81,11 @@ def train(  # noqa: PLR0917 - a command's options
     load_with(with_)
     check_kept(out, "--out", {"the program": Path(program), "the history": history})
     check_kept(history, "--history", {"the program": Path(program)})
-    place: Path | None = None
+    history_kept: Path | None = None
 
     def kept_in(path: Path | None) -> None:
-        nonlocal place
-        place = path
+        nonlocal history_kept
+        history_kept = path
 
     try:
         from jostle.choice.trainer import train as learn
@@ -107,7 +107,7 @@ def train(  # noqa: PLR0917 - a command's options
             kept_in=kept_in,
         )
     except KeyboardInterrupt:
-        kept = "nothing was rehearsed yet" if place is None else f"what was rehearsed is kept in {place}"
+        kept = "nothing was rehearsed yet" if history_kept is None else f"what was rehearsed is kept in {history_kept}"
         echo(f"stopped: {kept}, and the same command goes on from there", err=True)
         raise SystemExit(INTERRUPTED) from None
     if json_:
@@ -156,40 +156,40 @@ def evaluate(  # noqa: PLR0917 - a command's options
     chosen = load_trainable(program, maker, entry, public or ())
     share = chosen.trained.share if isinstance(chosen, ChoiceMaker) else 0  # learned first, with progress of its own
     try:
-        found = measure(chosen, corpus, epsilon, trials=trials, workers=workers, of_each_kind=by is not None)
+        evaluation = measure(chosen, corpus, epsilon, trials=trials, workers=workers, of_each_kind=by is not None)
     except KeyboardInterrupt:
         echo("stopped: an evaluation keeps nothing of its trials", err=True)
         raise SystemExit(INTERRUPTED) from None
-    if not isinstance(found, Evaluation):
+    if not isinstance(evaluation, Evaluation):
         if json_ is None:
-            echo_lines(found.as_text())
+            echo_lines(evaluation.as_text())
         else:
-            said = f"{found.entry.name}: {len(found.worths)} labels"
-            _write_json({"program": found.entry.program, **found.as_data()}, json_, said)
+            said = f"{evaluation.entry.name}: {len(evaluation.worths)} labels"
+            _write_json({"program": evaluation.entry.program, **evaluation.as_data()}, json_, said)
         return
-    for problem in (*found.problems, *found.failed):
+    for problem in (*evaluation.problems, *evaluation.failed):
         echo(f"warning: {problem}", err=True)
-    if found.seen_before:
+    if evaluation.seen_before:
         echo(
-            f"warning: the maker was trained on {len(found.seen_before)} of these databases, where its figures say "
-            f"little: {_some(found.seen_before)}",
+            f"warning: the maker was trained on {len(evaluation.seen_before)} of these databases, where its figures "
+            f"say little: {_some(evaluation.seen_before)}",
             err=True,
         )
-    said = _sentences(found, share)
+    said = _sentences(evaluation, share)
     if json_ is None:
-        _print_evaluation(found, said, by_slice=by is not None)
+        _print_evaluation(evaluation, said, by_slice=by is not None)
         return
-    _write_json({"program": program, **found.as_data()}, json_, said)
+    _write_json({"program": program, **evaluation.as_data()}, json_, said)
 
 
-def _write_json(facts: dict[str, Any], place: str, said: str) -> None:
-    if place == "-":
+def _write_json(facts: dict[str, Any], target: str, said: str) -> None:
+    if target == "-":
         say_json(facts)
         return
-    with writing(place, ChoiceError, fix="--json - prints it") as path:
+    with writing(target, ChoiceError, fix="--json - prints it") as path:
         path.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
     echo(said)
-    echo(f"written to {place}")
+    echo(f"written to {target}")
 
 
 def _some(names: Sequence[str], most: int = 5) -> str:
@@ -197,31 +197,31 @@ def _some(names: Sequence[str], most: int = 5) -> str:
     return ", ".join(names[:most]) + more
 
 
-def _compared(found: Evaluation) -> str:
+def _compared(evaluation: Evaluation) -> str:
     """The maker beside always one Option, and beside the best one of each case, as a table."""
-    figures = found.figures
+    figures = evaluation.figures
     sure = "" if isnan(figures.regret_low) else f" (90%: {figures.regret_low:.2f} to {figures.regret_high:.2f})"
     return aligned(
         [
             ("", "mean loss", "times hindsight's, mean of cells"),
             ("the maker", f"{figures.loss_mean:.4g}", f"{figures.regret_mean:.2f}{sure}"),
-            (f"always {found.single_best}", f"{figures.single_mean:.4g}", f"{figures.single_regret:.2f}"),
+            (f"always {evaluation.single_best}", f"{figures.single_mean:.4g}", f"{figures.single_regret:.2f}"),
             ("hindsight: the best Option of each cell", f"{figures.hindsight_mean:.4g}", "1"),
         ]
     )
 
 
-def _sentences(found: Evaluation, spent: Fraction | int) -> str:
+def _sentences(evaluation: Evaluation, spent: Fraction | int) -> str:
     """What the figures say of choosing, a share of the budget being spent on looks."""
     from jostle.choice.learning.regret import verdict
 
-    figures, best = found.figures, found.single_best
+    figures, best = evaluation.figures, evaluation.single_best
     beside = (
         f"its loss is over {figures.regret_p95:.2f} times hindsight's in one cell of 20, and "
         f"{figures.regret_max:.2f} times at most"
     )
     worse = f"it is more than 2% worse than always {best} in {figures.worse_share:.0%} of {figures.cells} cells"
-    if {name for cell in found.cells for name in cell.chosen} != {best}:
+    if {name for cell in evaluation.cells for name in cell.chosen} != {best}:
         return f"{verdict(figures, best)}; {beside}; {worse}"
     if spent:
         return f"the maker ran {best} everywhere, with what looks left of the budget; {beside}; {worse}"
@@ -231,22 +231,22 @@ def _sentences(found: Evaluation, spent: Fraction | int) -> str:
     )
 
 
-def _print_evaluation(found: Evaluation, said: str, *, by_slice: bool) -> None:
-    single = f"always {found.single_best}"
+def _print_evaluation(evaluation: Evaluation, said: str, *, by_slice: bool) -> None:
+    single = f"always {evaluation.single_best}"
     if by_slice:
         regrets = ("rows · epsilon", "cells", "regret", single)
-        table(("asked", *regrets, "chosen"), map(_slice_row, found.slices), right=regrets)
+        table(("asked", *regrets, "chosen"), map(_slice_row, evaluation.slices), right=regrets)
     else:
         numbers = ("maker", "hindsight", single, "regret")
-        table(("database", "epsilon", *numbers, "chosen"), map(_row, found.cells), right=numbers)
-    echo_lines(f"\n{_compared(found)}\n")
+        table(("database", "epsilon", *numbers, "chosen"), map(_row, evaluation.cells), right=numbers)
+    echo_lines(f"\n{_compared(evaluation)}\n")
     headline(said)
 
 
-def _slice_row(found: Slice) -> tuple[str, ...]:
-    chosen = ", ".join(f"{name} {share:.0%}" for name, share in found.chosen[:3])
-    numbers = (f"{10**found.decade:,}", f"{len(found.cells)}", f"{found.regret:.3f}", f"{found.single_regret:.3f}")
-    return (found.asked or "as nobody says", *numbers, chosen)
+def _slice_row(part: Slice) -> tuple[str, ...]:
+    chosen = ", ".join(f"{name} {share:.0%}" for name, share in part.chosen[:3])
+    numbers = (f"{10**part.decade:,}", f"{len(part.cells)}", f"{part.regret:.3f}", f"{part.single_regret:.3f}")
+    return (part.asked or "as nobody says", *numbers, chosen)
 
 
 def _row(cell: Any) -> tuple[str, ...]:
@@ -294,21 +294,21 @@ def advise(  # noqa: PLR0917 - a command's options
     from jostle.advice.expected import EPSILONS, Advice
 
     epsilons = epsilon or EPSILONS
-    found: Advice | PersonsAdvice
+    advice: Advice | PersonsAdvice
     if rows_per_person is not None:
         _check_alone({"what": what, "--loss": loss, "--commonest": commonest}, "--rows-per-person")
-        found = advise_rows_per_person(rows_per_person, rows=rows, cells=cells, schema=schema, epsilons=epsilons)
+        advice = advise_rows_per_person(rows_per_person, rows=rows, cells=cells, schema=schema, epsilons=epsilons)
     else:
         _check_alone({"--cells": cells}, "advice on losses")
         if schema is None:
             raise ChoiceError("there is no schema", why="losses are said by public facts", fix="--schema FILE.toml")
-        found = advice_on(what, schema=schema, rows=rows, epsilons=epsilons, loss=loss, commonest=commonest)
+        advice = advice_on(what, schema=schema, rows=rows, epsilons=epsilons, loss=loss, commonest=commonest)
     if plot is not None:
-        found.plot(plot)
+        advice.plot(plot)
     if json_:
-        say_json(found.as_data())
+        say_json(advice.as_data())
         return
-    echo_lines(str(found))
+    echo_lines(str(advice))
     if plot is not None:
         echo(f"drawn in {plot}")
 

@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from attrs import asdict
+from attrs.filters import exclude, include
 
 from jostle.cli.saying import Json, check_kept, echo, echo_lines, headline, say, say_json, table
 from jostle.errors import AccessError, VaultError
 from jostle.files.kinds import writing
+from jostle.privacy.amounts import show_amount
 
 if TYPE_CHECKING:
     from jostle.owner.office import Office, Share
@@ -27,15 +30,20 @@ def serve(
 
     Where nobody has a key yet, one is made for the owner and shown once. It ends with Ctrl-C.
     """
-    from jostle.owner.office import Office
     from jostle.owner.running import alone, closed_to_others, listening, run
 
     closed_to_others()
-    office = Office.read(owner)
+    office = _office(owner)
     held = listening(office.settings)
     with alone(office):
         _say_served(office, json_=json_)
         run(office, held)
+
+
+def _office(owner: Path) -> Office:
+    from jostle.owner.office import Office
+
+    return Office.read(owner)
 
 
 def _say_served(office: Office, *, json_: bool) -> None:
@@ -88,7 +96,6 @@ def connect(
     """Connect to a served table, and say what may be asked: its columns, and what is left of your share."""
     import jostle
     from jostle.privacy.account import about
-    from jostle.privacy.amounts import show_amount
     from jostle.tables.columns import Categorical
 
     with warnings.catch_warnings(record=True) as warned:
@@ -142,9 +149,7 @@ def make_key(  # noqa: PLR0917 - a command's options
     json_: Json = False,
 ) -> None:
     """Make a key and print it, this once: only a hash of it is kept."""
-    from jostle.owner.office import Office
-
-    token, made = Office.read(owner).make_key(name, role, scopes=scope or (), days=days)
+    token, made = _office(owner).make_key(name, role, scopes=scope or (), days=days)
     facts = {"token": token, "handle": made.handle, "name": name, "role": role, "until": made.until}
     if json_:
         say_json(facts)
@@ -156,16 +161,10 @@ def make_key(  # noqa: PLR0917 - a command's options
 @keys.command("show")
 def show_keys(owner: Owner, json_: Json = False) -> None:
     """List all keys, and when something was last asked with each."""
-    from jostle.owner.office import Office
-
-    with Office.read(owner).state() as state:
+    with _office(owner).state() as state:
         rows: list[dict[str, Any]] = [
-            {
-                "handle": key.handle,
-                "name": key.name,
-                "role": key.role,
-                "scopes": list(key.scopes),
-                "until": key.until,
+            asdict(key, filter=exclude("digest"))
+            | {
                 "last_asked": state.used.get(key.handle),
                 "revoked": key.handle in state.revoked,
             }
@@ -198,9 +197,7 @@ def revoke_key(
     json_: Json = False,
 ) -> None:
     """Let a key be good for nothing from now on, in the running server too."""
-    from jostle.owner.office import Office
-
-    Office.read(owner).revoke(handle)
+    _office(owner).revoke(handle)
     say(f"{handle} is revoked", {"revoked": handle}, json_)
 
 
@@ -216,10 +213,7 @@ def give_share(
     json_: Json = False,
 ) -> None:
     """Give somebody a share of a table's promise; shares never add up to more than is left of it."""
-    from jostle.owner.office import Office
-    from jostle.privacy.amounts import show_amount
-
-    office = Office.read(owner)
+    office = _office(owner)
     share = office.give_share(served, holder, epsilon)
     free = show_amount(office.free(served))
     left = "everybody's is the whole promise" if office.assume_no_collusion else f"{free} of the promise is in no share"
@@ -230,10 +224,7 @@ def give_share(
 @shares.command("show")
 def show_shares(owner: Owner, json_: Json = False) -> None:
     """Show the shares of each table, and what is spent of them and free."""
-    from jostle.owner.office import Office
-    from jostle.privacy.amounts import show_amount
-
-    office = Office.read(owner)
+    office = _office(owner)
     with office.state() as state:
         shares = [*state.shares.values()]
     if json_:
@@ -267,10 +258,7 @@ def revoke_share(
     json_: Json = False,
 ) -> None:
     """Revoke a share, in the running server too: what is not spent of it is free again."""
-    from jostle.owner.office import Office
-    from jostle.privacy.amounts import show_amount
-
-    office = Office.read(owner)
+    office = _office(owner)
     share = office.revoke_share(number, reason)
     said = (
         f"share {number} of {share.holder} is revoked; {show_amount(office.free(share.table))} of {share.table} is free"
@@ -294,11 +282,8 @@ def _table_data(office: Office, name: str, shares: list[Share]) -> dict[str, Any
 def _share_data(share: Share) -> dict[str, Any]:
     return {
         "share": share.number,
-        "table": share.table,
-        "holder": share.holder,
-        "epsilon": str(share.epsilon),
-        "spent": str(share.spent),
-        "left": str(share.left),
+        **asdict(share, filter=include("table", "holder", "epsilon", "spent")),
+        "left": share.left,
         "revoked": share.revoked,
     }
 
@@ -313,10 +298,9 @@ def approve(
     json_: Json = False,
 ) -> None:
     """Show what waits for the owner; approve a request, or refuse it. Nothing of it is computed before."""
-    from jostle.owner.office import Office
     from jostle.owner.wire import NO_COLLUSION
 
-    office = Office.read(owner)
+    office = _office(owner)
     if office.assume_no_collusion and not json_:
         echo(f"warning: {NO_COLLUSION}")
     if number is None:
@@ -331,7 +315,6 @@ def approve(
 
 def _show_waiting(office: Office, *, as_json: bool) -> None:
     from jostle.owner.page import readable_request
-    from jostle.privacy.amounts import show_amount
 
     with office.state() as state:
         waiting = [each for each in state.requests.values() if each.state == "waiting"]

@@ -376,10 +376,10 @@ def explain_choices(
     from jostle.trace.records import read_trace
     from jostle.trace.render import explanations
 
-    found = explanations(read_trace(file))
+    explained = explanations(read_trace(file))
     if json_:
-        say_json([each.as_data() for each in found])
-    elif not found:
+        say_json([each.as_data() for each in explained])
+    elif not explained:
         echo("nothing was chosen in this run")
     else:
-        echo_lines("\n\n".join(each.as_text() for each in found))
+        echo_lines("\n\n".join(each.as_text() for each in explained))

@@ -43,8 +43,8 @@ def report(source: Source, diagnostics: Sequence[Diagnostic], *, as_json: bool) 
     """Print a program's mistakes, and end if there are any."""
     if as_json:
         status = MISTAKE if diagnostics else 0
-        found = [diagnostic.as_data() for diagnostic in diagnostics]
-        say_json({"program": source.name, "diagnostics": found, "status": status})
+        mistakes = [diagnostic.as_data() for diagnostic in diagnostics]
+        say_json({"program": source.name, "diagnostics": mistakes, "status": status})
     elif diagnostics:
         show_mistakes(source, diagnostics)
     if diagnostics:
@@ -129,8 +129,8 @@ def failure(problem: BaseException) -> tuple[dict[str, Any], int | None]:
         return {"error": {"title": "stopped", "why": None, "fix": None}}, INTERRUPTED
     status = REFUSED if isinstance(problem, BudgetError) and not isinstance(problem, AmountError) else MISTAKE
     if isinstance(problem, ProgramError):
-        found = [diagnostic.as_data() for diagnostic in problem.diagnostics]
-        return {"error": problem.facts(), "diagnostics": found}, status
+        mistakes = [diagnostic.as_data() for diagnostic in problem.diagnostics]
+        return {"error": problem.facts(), "diagnostics": mistakes}, status
     if isinstance(problem, JostleError):
         return {"error": problem.facts()}, status
     return {"error": {"title": f"a mistake of ours: {type(problem).__name__}", "why": None, "fix": "report it"}}, None
@@ -212,13 +212,13 @@ def spread(words: Sequence[str], flag: str) -> list[str]:
     >>> spread(["p.jst", "--epsilon", "0.1", "1/3", "--trials", "2"], "--epsilon")
     ['p.jst', '--epsilon', '0.1', '--epsilon', '1/3', '--trials', '2']
     """
-    found: list[str] = []
+    repeated: list[str] = []
     taking = False
-    for place, word in enumerate(words):
-        after_flag = place > 0 and words[place - 1] == flag
+    for number, word in enumerate(words):
+        after_flag = number > 0 and words[number - 1] == flag
         taking = after_flag or (taking and AMOUNT.fullmatch(word) is not None)
-        found += [flag, word] if taking and not after_flag else [word]
-    return found
+        repeated += [flag, word] if taking and not after_flag else [word]
+    return repeated
 
 
 def filled(words: Sequence[str], flag: str) -> list[str]:
@@ -227,13 +227,13 @@ def filled(words: Sequence[str], flag: str) -> list[str]:
     >>> filled(["--json", "p.jst", "--trials", "2"], "--json")
     ['--json', '-', 'p.jst', '--trials', '2']
     """
-    found: list[str] = []
-    for place, word in enumerate(words):
-        found.append(word)
-        after = words[place + 1] if place + 1 < len(words) else "--"
+    complete: list[str] = []
+    for number, word in enumerate(words):
+        complete.append(word)
+        after = words[number + 1] if number + 1 < len(words) else "--"
         if word == flag and after != "-" and (after.startswith("-") or after.endswith(PROGRAMS)):
-            found.append("-")
-    return found
+            complete.append("-")
+    return complete
 
 
 class SeveralEpsilons(TyperCommand):

@@ -10,6 +10,7 @@ import typer
 
 from jostle.cli.saying import Json, headline, say, say_json, table
 from jostle.errors import SchemaError
+from jostle.privacy.amounts import epsilon_amount, recordable, show_amount
 from jostle.visible import visible
 
 if TYPE_CHECKING:
@@ -42,7 +43,6 @@ def create(  # noqa: PLR0917 - a command's options
 
     Without --people, and without people in the schema, it is for one table.
     """
-    from jostle.privacy.amounts import epsilon_amount, recordable, show_amount
     from jostle.privacy.vault import FileVault
 
     promise = recordable(epsilon_amount(epsilon), "epsilon")
@@ -57,7 +57,6 @@ def create(  # noqa: PLR0917 - a command's options
 @vaults.command("show")
 def show_vault(vault: File, json_: Json = False) -> None:
     """Show what each account of a vault promises, about whom and which tables, how that came about, what is left."""
-    from jostle.privacy.amounts import show_amount
     from jostle.privacy.vault import FileVault
 
     keeper = FileVault(vault)
@@ -85,7 +84,6 @@ def raise_promise(
     json_: Json = False,
 ) -> None:
     """Raise the promise in a vault; the reason stays in it, for whoever was promised less."""
-    from jostle.privacy.amounts import epsilon_amount, recordable, show_amount
     from jostle.privacy.vault import FileVault
 
     keeper = FileVault(vault)
@@ -144,7 +142,6 @@ def show_ledger(
     json_: Json = False,
 ) -> None:
     """Show what each account of a vault was promised, and what was asked of which table, and when."""
-    from jostle.privacy.amounts import show_amount
     from jostle.privacy.vault import FileVault
 
     held = [(path, FileVault(path).statements()) for path in vault]
@@ -171,8 +168,6 @@ def show_ledger(
 
 def say_account(path: Path, statement: AccountStatement) -> None:
     """Say what is promised in one account, about whom, and what is spent and left."""
-    from jostle.privacy.amounts import show_amount
-
     account = statement.account
     promise, spent, left = map(show_amount, (account.promise, account.spent, account.left))
     whose = str(path) if account.people is None else f"{path}, {account.people}"

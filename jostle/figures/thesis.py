@@ -74,14 +74,14 @@ def measured(
     """Accuracies on a public table: bounds and values are taken off the whole of it, as public."""
     frame = table.columns
     schema = infer_public(frame, label=table.label)
-    found: dict[tuple[str, float], list[float]] = {(name, epsilon): [] for name in options for epsilon in EPSILONS}
+    accuracies: dict[tuple[str, float], list[float]] = {(name, epsilon): [] for name in options for epsilon in EPSILONS}
     for trial in range(trials):
         learned, tested = (frame.take(places) for places in split_places(len(frame), trial))
         rows = Table.from_frame(learned, schema)
-        for (name, epsilon), kept in found.items():
+        for (name, epsilon), kept in accuracies.items():
             kept.append(fitted(name, epsilon, rows, tested, trial).accuracy)
         said.at(trial + 1, trials)
-    return found
+    return accuracies
 
 
 def draw_accuracy(tables: Mapping[str, Accuracies], path: Path) -> None:
@@ -173,9 +173,9 @@ def map_figure(folder: Path | None, out: Path, trials: int | None) -> tuple[str,
     """Draw the figure of a file of points, or of a map that is made up, and return what is to be said of it."""
     if folder is not None and not folder.is_file():
         raise CorpusError(f"{folder} is no file of points", fix="--data FILE.csv.gz, with the columns lat and lon")
-    found = made_up_map() if folder is None else points_grid(folder, (SIDE, SIDE), columns=("lat", "lon"))
-    pictures = pictures_of(found.counts, EPSILON)
-    title = f"{found.name}: {found.total:,} points, {SIDE} x {SIDE} cells, epsilon {EPSILON}"
+    grid = made_up_map() if folder is None else points_grid(folder, (SIDE, SIDE), columns=("lat", "lon"))
+    pictures = pictures_of(grid.counts, EPSILON)
+    title = f"{grid.name}: {grid.total:,} points, {SIDE} x {SIDE} cells, epsilon {EPSILON}"
     draw_maps(pictures, f"{title}; scaled error of 2,000 random ranges", out)
     errors = ", ".join(f"{picture.name} {picture.error:.2g}" for picture in pictures if picture.error is not None)
     said = f"{title}; scaled errors: {errors}"

@@ -262,7 +262,7 @@ def _zoom(axes: Any, values: Sequence[float]) -> None:
 def boxes_figure(folder: Path | None, out: Path, trials: int | None) -> tuple[str, ...]:
     """Draw figure 1, and return what is to be said of it."""
     folds = _folds(trials, BOX_FOLDS)
-    tables, missing = _measured(folder, folds, _boxed)
+    tables, missing = _measured(folder, folds, lambda _: [PLAIN, PRIVATE, PUBLISHED])
     draw_boxes(tables, out)
     said = [
         f"{name}: median area at epsilon 1: {PLAIN} {np.median(table.areas[PLAIN]):.3f}, {PRIVATE} "
@@ -286,10 +286,6 @@ def sweeps_figure(folder: Path | None, out: Path, trials: int | None) -> tuple[s
     return (*said, _of_folds(folds), *missing)
 
 
-def _boxed(schema: Schema) -> list[str]:  # noqa: ARG001 - the same for every schema
-    return [PLAIN, PRIVATE, PUBLISHED]
-
-
 def _folds(trials: int | None, default: int) -> int:
     if trials is not None and trials > FOLDS:
         raise ChoiceError(f"there are {FOLDS} folds, not {trials}", fix=f"--trials {FOLDS}, or fewer")
@@ -303,11 +299,8 @@ def _of_folds(folds: int) -> str:
 
 
 def _measured(folder: Path | None, folds: int, ways: Ways) -> tuple[dict[str, TableAreas], tuple[str, ...]]:
-    found, missing = found_tables(TABLES, folder)
-    made = {}
-    for name, table in found.items():
-        made[name] = _areas(name, table, folds, ways)
-    return made, missing
+    tables, missing = found_tables(TABLES, folder)
+    return {name: _areas(name, table, folds, ways) for name, table in tables.items()}, missing
 
 
 def _areas(name: str, table: PublicTable, folds: int, ways: Ways) -> TableAreas:
@@ -319,7 +312,7 @@ def _areas(name: str, table: PublicTable, folds: int, ways: Ways) -> TableAreas:
     with warnings.catch_warnings(), stage(name) as said:
         warnings.simplefilter("ignore", FewRowsWarning)  # of few rows, which is what is measured
         for fold in folds_of(rows, schema, folds):
-            for place, way in enumerate(wanted):
+            for number, way in enumerate(wanted):
                 areas[way].append(fold.area(way).area)
-                said.at(fold.number * len(wanted) + place + 1, folds * len(wanted))
+                said.at(fold.number * len(wanted) + number + 1, folds * len(wanted))
     return TableAreas(len(schema.classes) == 2, areas, estimated_plan(schema, len(rows)))

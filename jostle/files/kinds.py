@@ -111,7 +111,7 @@ def unpacked(data: bytes, most_bytes: int) -> tuple[bytes, int]:
     It is unpacked up to a bound: a thousandth of a file's size is enough to pack it. What is added to a file at once is
     a member of its own.
     """
-    found: list[bytes] = []
+    content: list[bytes] = []
     whole = at = length = 0
     while at < len(data):
         member, parts = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16), []
@@ -127,9 +127,9 @@ def unpacked(data: bytes, most_bytes: int) -> tuple[bytes, int]:
             if length > most_bytes:
                 raise DamageError(f"unpacks to more than {most_bytes:,} bytes")
         if member.eof:
-            found.extend(parts)
+            content.extend(parts)
             whole = at
-    return b"".join(found), whole
+    return b"".join(content), whole
 
 
 T = TypeVar("T")
@@ -170,13 +170,13 @@ class FileKind:
             raise ValueError("which file?")
         try:
             with path.open("rb") as file:
-                found = file.read(self.most_bytes + 1)
+                content = file.read(self.most_bytes + 1)
         except (OSError, ValueError) as mistake:  # the latter for a path with a zero byte in it
             reason = mistake.strerror if isinstance(mistake, OSError) else None
             raise self.error(f"cannot read {self.subject}: {reason or 'no such name'}", fix="check the path") from None
-        if len(found) > self.most_bytes:
+        if len(content) > self.most_bytes:
             raise self.error(f"{self.subject} has more than {self.most_bytes:,} bytes", fix="check the path")
-        return found
+        return content
 
     def unpacked(self, data: bytes) -> tuple[bytes, int]:
         """The content of a gzipped file, and how much of it is whole."""
@@ -209,8 +209,8 @@ class FileKind:
         if not isinstance(held, dict):
             raise self.damaged("holds no names and values")
         if self.version is not None:
-            found = held.pop(self.version_entry, None)
-            if type(found) is not int or found != self.version:
+            version = held.pop(self.version_entry, None)
+            if type(version) is not int or version != self.version:
                 raise self.error(f"{self.subject} is of another version of Jostle, or no {self.name}", fix=self.advice)
         return held
 

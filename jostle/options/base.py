@@ -45,8 +45,6 @@ WIDEST_NOISE = 2**40
 class Option(ABC, Generic[Answer]):
     """An algorithm that could answer.
 
-    Options: algorithms that could answer, behind one way of calling them.
-
     An Option is a frozen attrs class: its fields are its parameters, public all of them. It says beforehand what it
     costs, as an event, and why it cannot run, if so, from public facts alone; then it runs against a probe that has
     just the budget it was called with. Afterwards what was spent must be what was declared, to the last digit.
@@ -211,10 +209,10 @@ class Option(ABC, Generic[Answer]):
         made: Any = answer
         if (unit != 1 or looked) and has(type(made)) and isinstance(getattr(made, "epsilon", None), Fraction):
             answer = evolve(made, epsilon=made.epsilon * unit + looked)  # as whoever asked counts
-        known: Answer = self.task.question.of(schema, answer)
-        if (stated := _stated(known)) is not None:
+        checked: Answer = self.task.question.of(schema, answer)
+        if (stated := _stated(checked)) is not None:
             db.note_answer(stated, site=site or self.name, whole=False)
-        return known
+        return checked
 
     def _on_rows(self, db: Probe, asked: Fraction, site: str) -> tuple[Probe, Fraction]:
         """The table and what may be spent of it, after a look that left fewer rows of a person to be read."""
@@ -414,13 +412,13 @@ def made(name: str, known: Mapping[str, Registered]) -> Option:
 
 def _parameter(text: str, kind: type[Option]) -> tuple[str, object]:
     name, _, value = (part.strip() for part in text.partition("="))
-    known = {attribute.name: attribute for attribute in fields(kind) if attribute.init}  # type: ignore[arg-type]  # an attrs class
-    if name not in known:
-        raise OptionError(f"{kind.__name__} has no parameter {name!r}", fix=f"one of {', '.join(known) or 'none'}")
+    parameters = {attribute.name: attribute for attribute in fields(kind) if attribute.init}  # type: ignore[arg-type]  # an attrs class
+    if name not in parameters:
+        raise OptionError(f"{kind.__name__} has no parameter {name!r}", fix=f"one of {', '.join(parameters) or 'none'}")
     if value in {"True", "False", "None"}:
         return name, {"True": True, "False": False, "None": None}[value]
     if re.fullmatch(r"[+-]?\d+", value):
         return name, int(value)
     if re.fullmatch(r"[+-]?(\d+\.\d*|\.\d+|\d+/\d+)", value):
-        return name, Fraction(value) if isinstance(known[name].default, Fraction) else float(Fraction(value))
+        return name, Fraction(value) if isinstance(parameters[name].default, Fraction) else float(Fraction(value))
     return name, value.strip("\"'")

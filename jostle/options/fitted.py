@@ -68,8 +68,8 @@ def kept_apart(options: Iterable[SaysFittedOn], databases: Iterable[KnownByName]
         begun = {mark[:BEGINNING] for mark in marks if DIGEST.fullmatch(mark)}
         of_marks = {each.group for digest, each in known().items() if _is_named(digest, (each.name,), marks, begun)}
         groups = marks | of_marks
-        found = [each for each in listed if _is_named(each.digest, (each.name, *groups_of(each)), groups, begun)]
-        people = {group for each in found for group in groups_of(each)}
+        fitted = [each for each in listed if _is_named(each.digest, (each.name, *groups_of(each)), groups, begun)]
+        people = {group for each in fitted for group in groups_of(each)}
         for each in listed:
             if not people.isdisjoint(groups_of(each)):
                 said = f"{each.name} is kept apart: {option.name} was fitted on it, or on others of its group"

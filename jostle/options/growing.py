@@ -396,11 +396,11 @@ class NoisySize:
         noisy = db.measure(LeafCounts(routing, by_class=False), self.epsilon, site=f"sizes level {grove.depth}")
         size = np.zeros(len(grove), dtype=np.int64)
         size[routing.leaves] = noisy
-        found = size[frontier.nodes]
-        self.sizes.update(zip(frontier.nodes.tolist(), found.tolist(), strict=True))
+        rows = size[frontier.nodes]
+        self.sizes.update(zip(frontier.nodes.tolist(), rows.tolist(), strict=True))
         cells = int(grove.branching.max(initial=1)) * len(grove.schema.classes)
         per_tree = float(self.epsilon) / grove.trees
-        return np.asarray(found / cells >= math.sqrt(2) / per_tree)
+        return np.asarray(rows / cells >= math.sqrt(2) / per_tree)
 
 
 @frozen(kw_only=True, eq=False)

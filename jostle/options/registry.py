@@ -41,8 +41,6 @@ from jostle.tasks.selection.selected import SelectedFeatures
 class Origin:
     """The file that an Option was defined in.
 
-    Options of one's own: files of Python that a command is given, and where an Option comes from.
-
     Their code is not looked into. It is given a probe, as the built-in Options are, and runs with the trust that the
     program has; so a trace names it, with a digest of its text.
     """
@@ -76,14 +74,14 @@ def load_own(path: str | Path) -> tuple[str, ...]:
         raise OptionError(f"there is no file {file}", fix="check the path")
     before = own()
     ran(file, file.stem)
-    found = tuple(name for name, each in own().items() if before.get(name) is not each)
-    if not found:
+    registered_here = tuple(name for name, each in own().items() if before.get(name) is not each)
+    if not registered_here:
         raise OptionError(
             f"{file} registers no Option",
             why="that is what --with is for",
             fix="@jostle.option(task=...), on the line above def Mine(db, *, epsilon)",
         )
-    return found
+    return registered_here
 
 
 def ran(path: Path, name: str) -> dict[str, Any]:
@@ -123,8 +121,8 @@ def names(task: str | Task[Any] | None = None) -> tuple[str, ...]:
 def built_in() -> tuple[type[Option], ...]:
     """The Options that come with Jostle, by their names."""
     _load()
-    known = (kind for _, kind in sorted(registered().items()))
-    return tuple(kind for kind in known if isinstance(kind, type) and is_built_in(kind))
+    kinds = (kind for _, kind in sorted(registered().items()))
+    return tuple(kind for kind in kinds if isinstance(kind, type) and is_built_in(kind))
 
 
 def options_for(task: str | Task[Any]) -> Iterator[Option]:
@@ -217,12 +215,12 @@ def load_installed() -> None:
     """Import what installed packages bring under the entry point `jostle.options`; it registers itself."""
     from importlib.metadata import entry_points  # noqa: PLC0415 - takes its time, and is asked once
 
-    for found in entry_points(group=ENTRY_POINT):
+    for entry_point in entry_points(group=ENTRY_POINT):
         try:
-            found.load()
+            entry_point.load()
         except Exception as mistake:  # noqa: BLE001 - another package may fail in any way
             raise OptionError(
-                f"the Options of {found.value} cannot be loaded: {said_by(mistake)}",
+                f"the Options of {entry_point.value} cannot be loaded: {said_by(mistake)}",
                 why=f"an installed package brings them, under the entry point {ENTRY_POINT}",
                 fix="mend that package, or take it out",
             ) from None

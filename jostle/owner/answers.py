@@ -146,13 +146,13 @@ class Answers:
 
     def derived(self, session: str) -> list[Derived]:
         """The handles of a session that are made again, those above others first."""
-        found = self._rows(
+        rows = self._rows(
             "SELECT session, above, public, question, details, handles FROM derived WHERE session = ? ORDER BY rowid",
             session,
         )
         return [
             Derived(held, above, public, question, details, tuple(handles.split()))
-            for held, above, public, question, details, handles in found
+            for held, above, public, question, details, handles in rows
         ]
 
     def reply(self, key: str) -> tuple[str, bytes] | None:
@@ -164,8 +164,8 @@ class Answers:
     def read(self, entry: str) -> bytes | None:
         """What the book has under an entry."""
         for (answer,) in self._rows("SELECT answer FROM book WHERE entry = ?", entry):
-            found: bytes = answer
-            return found
+            kept: bytes = answer
+            return kept
         return None
 
     def close(self) -> None:

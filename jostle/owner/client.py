@@ -192,19 +192,19 @@ def connect(
             "there is no token", why="the server answers those it knows", fix='token="...", or JOSTLE_TOKEN'
         )
     try:
-        place = httpx.URL(url)
+        address = httpx.URL(url)
     except (httpx.InvalidURL, ValueError):
-        place = httpx.URL()
-    if place.scheme not in {"http", "https"} or not place.host:
+        address = httpx.URL()
+    if address.scheme not in {"http", "https"} or not address.host:
         raise WireError("this is no URL of a server", fix='jostle.connect("https://...", token="...")')
-    if place.scheme == "http" and place.host not in LOCAL:
+    if address.scheme == "http" and address.host not in LOCAL:
         raise AccessError(
             "the token would be sent without TLS",
             why="whoever reads it can ask in your name",
-            fix=f"https://{place.netloc.decode()}",
+            fix=f"https://{address.netloc.decode()}",
         )
     client = httpx.Client(
-        base_url=place,
+        base_url=address,
         headers={"authorization": f"Bearer {secret}"},
         timeout=httpx.Timeout(None, connect=CONNECTING),
         transport=transport,

@@ -197,14 +197,14 @@ class Bearers:
         """The keys that sign, by name, or None where there is no set; a set of one key may leave its name out."""
         import jwt  # noqa: PLC0415 - as above
 
-        place = self._settings.keys
+        key_set = self._settings.keys
         try:
-            if "://" in place:
+            if "://" in key_set:
                 import httpx  # noqa: PLC0415 - as above
 
-                text = httpx.get(place, timeout=PATIENCE, follow_redirects=False).raise_for_status().text
+                text = httpx.get(key_set, timeout=PATIENCE, follow_redirects=False).raise_for_status().text
             else:
-                text = Path(place).read_text("utf-8")
+                text = Path(key_set).read_text("utf-8")
             held = json_parsed(text)["keys"]  # type: ignore[index]  # or it fails, as all that follows may
         except Exception:  # noqa: BLE001 - a server that is asked may answer anything
             return None

@@ -590,9 +590,9 @@ class Log:
 
     def _begun(self, data: bytes) -> int | None:
         """A file that begins with this, locked, in the place of the one that there is; None where it cannot be."""
-        new, place = self.path.with_name(f"{self.path.name}.new"), set_aside(self.path, self._first)
+        new, aside = self.path.with_name(f"{self.path.name}.new"), set_aside(self.path, self._first)
         try:
-            if place.exists() and not place.samefile(self.path):
+            if aside.exists() and not aside.samefile(self.path):
                 return None
             new.unlink(missing_ok=True)
             file = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -602,8 +602,8 @@ class Log:
             fcntl.flock(file, fcntl.LOCK_EX)
             _put(file, data, 0)
             # By a second name, and not by another: at no moment is there no log under the first.
-            if not place.exists():
-                place.hardlink_to(self.path)
+            if not aside.exists():
+                aside.hardlink_to(self.path)
             new.replace(self.path)
             _on_disk(self.path.parent)
         except OSError:
@@ -678,8 +678,8 @@ class Log:
     def _entry(self, line: bytes) -> LogLine:
         """The next line; where nothing was read yet, the first of a file that goes on from one that was set aside."""
         state = self._state
-        if not state.count and (found := FIRST.match(line)) and int(found[1]) > 1:
-            entry = entry_of(line, int(found[1]) - 1, found[2].decode())
+        if not state.count and (first := FIRST.match(line)) and int(first[1]) > 1:
+            entry = entry_of(line, int(first[1]) - 1, first[2].decode())
             if not isinstance(entry.fact, Carried):
                 raise LOG.damaged(f"was changed before line {entry.number}: it does not say what those before come to")
             self._check_before(entry)
@@ -693,16 +693,16 @@ class Log:
         if not older:
             return
         *_, last = [b"", *older[-1].read_bytes().splitlines(keepends=True)]
-        found = FIRST.match(last)
-        whole = found is not None and entry_of(last, entry.number - 2, found[2].decode()).hash == entry.before
+        first = FIRST.match(last)
+        whole = first is not None and entry_of(last, entry.number - 2, first[2].decode()).hash == entry.before
         if not whole:
             raise LOG.damaged(f"was changed before line {entry.number}: {older[-1].name} does not end where it did")
 
     def _follow(self) -> None:
         """Go on in the file that came after this one, if it does come after it."""
-        place = set_aside(self.path, self._state.count + 1)
+        aside = set_aside(self.path, self._state.count + 1)
         try:
-            file = os.open(place if place.exists() else self.path, os.O_RDWR | os.O_CLOEXEC)
+            file = os.open(aside if aside.exists() else self.path, os.O_RDWR | os.O_CLOEXEC)
         except OSError:
             raise self._gone() from None
         try:

@@ -342,11 +342,11 @@ def _record(line: str) -> Record | None:
 
 def _kinds(request: str) -> str:
     """What a request is, in few words: the kinds of its parts, the outer one first."""
-    found: list[str] = []
+    kinds: list[str] = []
 
     def walk(part: object) -> None:
         if isinstance(part, dict):
-            found.extend(str(kind) for kind in [part.get("kind")] if kind is not None)
+            kinds.extend(str(kind) for kind in [part.get("kind")] if kind is not None)
             for name, value in part.items():
                 if name != "kind":
                     walk(value)
@@ -355,7 +355,7 @@ def _kinds(request: str) -> str:
                 walk(value)
 
     walk(msgspec.json.decode(request))
-    return " ".join(found[:MOST_KINDS]) or "?"
+    return " ".join(kinds[:MOST_KINDS]) or "?"
 
 
 def _log(view: OfficeView) -> str:

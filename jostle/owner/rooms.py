@@ -227,9 +227,9 @@ class Rooms:
         by_mark: dict[str, Fraction] = defaultdict(Fraction)
         for statement in vault.statements():
             for line in statement.reservations:
-                if line.table == rows.account.number and (found := LINE.fullmatch(line.site)):
-                    by_share[int(found[1])] += line.epsilon
-                    by_mark[found[2]] += line.epsilon
+                if line.table == rows.account.number and (marked := LINE.fullmatch(line.site)):
+                    by_share[int(marked[1])] += line.epsilon
+                    by_mark[marked[2]] += line.epsilon
         return _Accounted(rows, Together(self._charge), by_share, dict(by_mark))
 
     def _charge(self, payments: Sequence[_Payment]) -> Sequence[JostleError | None]:

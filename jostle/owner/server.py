@@ -556,8 +556,8 @@ class Server:
 def _option_in(named: str) -> str:
     """The name of Jostle's Option that a client names, without parameters; of any other, none of the client's words."""
     ours = {each.__name__ for each in built_in()}
-    found = name_in(named)
-    return found if found in ours and found is not None else "an Option that does not come with Jostle"
+    name = name_in(named)
+    return name if name in ours and name is not None else "an Option that does not come with Jostle"
 
 
 def _check(read: ReadQuestion, at: At) -> None:
@@ -583,8 +583,8 @@ def _check(read: ReadQuestion, at: At) -> None:
 def _message(at: At, read: ReadQuestion, answer: Any, error: BaseException | None) -> bytes:
     """A reply's bytes: an answer, handles of what is asked next, or an error, all with one status."""
     if error is not None:
-        known = error if isinstance(error, JostleError) else kept_back(read.question)
-        return at.form.write({"error": error_written(_outside(known))})
+        refusal = error if isinstance(error, JostleError) else kept_back(read.question)
+        return at.form.write({"error": error_written(_outside(refusal))})
     made = answer if isinstance(answer, list) and isinstance(answer[0], Handle) else _handles(at, read, answer)
     if made:
         told, several = [each.told() for each in made], read.question in SEVERAL

@@ -113,14 +113,14 @@ def read_settings(path: Path) -> Settings:
     settings = kind.made(Settings, kind.toml(kind.text()))
     if mistake := _mistake(settings):
         raise kind.damaged(mistake)
-    folder = path.resolve().parent
+    folder, oidc = path.resolve().parent, settings.oidc
     return evolve(
         settings,
         folder=folder / settings.folder,
         certificate=settings.certificate and folder / settings.certificate,
         key=settings.key and folder / settings.key,
         tables={name: _placed(each, folder, settings, name) for name, each in settings.tables.items()},
-        oidc=settings.oidc and _keys_placed(settings.oidc, folder),
+        oidc=oidc if oidc is None or "://" in oidc.keys else evolve(oidc, keys=str(folder / oidc.keys)),
     )
 
 
@@ -128,10 +128,6 @@ def _placed(table: TableSettings, folder: Path, settings: Settings, name: str) -
     data = folder / (settings.folder / f"{name}.csv" if table.data == Path() else table.data)
     vault = vault_beside(data) if table.vault == Path() else real_path(folder / table.vault)
     return evolve(table, schema=folder / table.schema, data=data, vault=vault)
-
-
-def _keys_placed(oidc: Oidc, folder: Path) -> Oidc:
-    return oidc if "://" in oidc.keys else evolve(oidc, keys=str(folder / oidc.keys))
 
 
 def _mistake(settings: Settings) -> str | None:

@@ -231,10 +231,10 @@ def kinds_of(closed: Closed | Places) -> Kinds:
 
 @cache
 def _by_name(kinds: tuple[type, ...]) -> Kinds:
-    found = {kind.__name__: kind for kind in kinds}
-    if len(found) < len(kinds):
+    by_name = {kind.__name__: kind for kind in kinds}
+    if len(by_name) < len(kinds):
         raise TypeError("two classes of a closed list have one name")
-    return MappingProxyType(found)
+    return MappingProxyType(by_name)
 
 
 class Making:
@@ -286,21 +286,21 @@ class Making:
         size = math.prod(shape)
         self._count(size)
         if type(numbers) is bytes and len(numbers) == size * kind.itemsize:
-            found = np.frombuffer(numbers, dtype=kind)
+            flat = np.frombuffer(numbers, dtype=kind)
             if kind.kind == "b" and (np.frombuffer(numbers, dtype=np.uint8) > 1).any():
                 raise WireError("an array of truths has other bytes than 0 and 1", fix="send it with jostle.connect")
         elif type(numbers) is list and len(numbers) == size and set(map(type, numbers)) <= ALLOWED[kind.kind]:
             try:
-                found = np.array(numbers, dtype=kind)
+                flat = np.array(numbers, dtype=kind)
             except OverflowError:
                 raise WireError("an array has a whole number of more than 64 bits", fix="smaller numbers") from None
         else:
             raise WireError(
                 "an array does not have as many numbers as its sides say", fix='"shape": [2], "data": [0, 1]'
             )
-        if kind.kind == "f" and not np.isfinite(found).all():
+        if kind.kind == "f" and not np.isfinite(flat).all():
             raise WireError("an array has numbers that are not finite", fix="finite numbers")
-        array: NDArray[Any] = found.reshape(shape).copy()
+        array: NDArray[Any] = flat.reshape(shape).copy()
         return array
 
     def _count(self, size: int) -> None:
@@ -339,7 +339,7 @@ READERS: Mapping[type, Mapping[str, Callable[[Any], Any]]] = {
 def said(question: str, details: tuple[object, ...], unit: int, form: Form = JSON) -> list[Any]:
     """What a question is asked with, as builtins, for one row; refuse what it is not asked with."""
     kinds = QUESTIONS[question]
-    found = []
+    sent = []
     for detail, kind in zip(details, kinds, strict=True):
         value: Any = detail
         if isinstance(kind, Closed | Places):
@@ -348,8 +348,8 @@ def said(question: str, details: tuple[object, ...], unit: int, form: Form = JSO
             value = epsilon_amount(cast("Any", value)) / unit
         else:
             value = kind(plainly(value, form) if isinstance(value, Measured) else value)
-        found.append(plainly(value, form))
-    return found
+        sent.append(plainly(value, form))
+    return sent
 
 
 def asked(question: object, details: object) -> tuple[Any, ...]:
@@ -358,7 +358,7 @@ def asked(question: object, details: object) -> tuple[Any, ...]:
     if kinds is None or type(details) is not list or len(details) != len(kinds):
         raise WireError(f"{shown(question)} is no question, or is asked with something else", fix=", ".join(QUESTIONS))
     builder = Making({})
-    found = []
+    members = []
     for detail, kind in zip(details, kinds, strict=True):
         if isinstance(kind, Closed | Places):
             builder._kinds = kinds_of(kind)  # noqa: SLF001 - one count of numbers for all details
@@ -366,8 +366,8 @@ def asked(question: object, details: object) -> tuple[Any, ...]:
             kind.check(value)
         else:
             value = _read(kind, builder.build(detail))
-        found.append(value)
-    return tuple(found)
+        members.append(value)
+    return tuple(members)
 
 
 def _read(kind: Callable[[Any], object], value: Any) -> Any:
@@ -410,7 +410,7 @@ def error_of(data: Any) -> JostleError:
 
 def digest(*parts: bytes) -> str:
     """A hash of several texts, of which none can be taken for a part of another."""
-    found = hashlib.blake2b(digest_size=16)
+    hasher = hashlib.blake2b(digest_size=16)
     for part in parts:
-        found.update(len(part).to_bytes(8, "big") + part)
-    return found.hexdigest()
+        hasher.update(len(part).to_bytes(8, "big") + part)
+    return hasher.hexdigest()

@@ -272,9 +272,9 @@ class PrivateClassifier(ClassifierMixin, PrivateRows):  # type: ignore[misc]  # 
             rows = self._inferred(X, y, epsilon)
             return rows.db, Labels(rows.classes, label_codes({rows.label: rows.classes}, rows.db.schema))
         schema = self._schema_of(X)
-        found = self._opened(X, y, schema), labels_of(schema)
+        opened = self._opened(X, y, schema), labels_of(schema)
         self._known_by(schema.attributes, X)
-        return found
+        return opened
 
 
 def _narrowed(schema: Schema, attributes: tuple[str, ...]) -> Schema:

@@ -253,14 +253,14 @@ class PrivateRows(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
                 why="a second one here could be spent as well",
                 fix='name a vault file, which processes share: vault="table.vault"',
             )
-        known = account_of_parts(self.vault, schema)
+        account = account_of_parts(self.vault, schema)
         promise = None if self.promise is None else epsilon_amount(self.promise, "promise")
-        at_first = known.promise if promise is None and known is not None else promise
+        at_first = account.promise if promise is None and account is not None else promise
         if at_first is None:
             raise self._unpromised()
-        if known is not None and promise is not None and promise != known.promise:
+        if account is not None and promise is not None and promise != account.promise:
             raise BudgetError(
-                f"promise is {show_amount(promise)}, but epsilon {show_amount(known.promise)} was promised",
+                f"promise is {show_amount(promise)}, but epsilon {show_amount(account.promise)} was promised",
                 why="it is fixed before the first question, and is for all of them",
                 fix="leave promise out, for what is left; one in a vault is raised by `jostle vault raise`",
             )
@@ -273,8 +273,8 @@ class PrivateRows(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
                 UnpaidWarning,
                 stacklevel=4,
             )
-        found = recognise(Table.from_features(X, y, schema))
-        return found.open_part(at_first=at_first, vault=self.vault)
+        rows = recognise(Table.from_features(X, y, schema))
+        return rows.open_part(at_first=at_first, vault=self.vault)
 
     def _unpromised(self) -> BudgetError:
         """A refusal to ask where nothing was promised, which says what there is to be promised."""

@@ -91,14 +91,16 @@ def bound(source: TableSource, key: bytes) -> RowSource:
 
 
 def tally_blocks(blocks: Iterator[Block], schema: Schema, kernel: Kernel, where: Where) -> Partial:
-    """The kernel's tally of the blocks, one after the other."""
+    """The kernel's tally of the blocks, one after the other, as many rows at once as it reads best."""
     cells = kernel.cells(schema)
+    parts = _told(
+        part for block in blocks for part in ((block,) if kernel.of_persons else block.cut(kernel.rows_at_once))
+    )
     if isinstance(kernel, SparseKernel):
-        return merge(kernel.tally(block.where(where), schema) for block in _told(blocks))
+        return merge(kernel.tally(part.where(where), schema) for part in parts)
     totals = np.zeros(cells, dtype=np.int64)
-    for block in blocks:
-        tick()
-        kernel.add(block.where(where) if where else block, schema, totals)
+    for part in parts:
+        kernel.add(part.where(where), schema, totals)
     return totals
 
 
@@ -180,20 +182,13 @@ class MemorySource(TableSource):
         return cls(schema, columns, len(occupied[0]), counts[occupied], identity)
 
     def tally(self, kernel: Kernel, where: Where) -> Partial:
-        return tally_blocks(self.blocks(kernel), self.schema, kernel, where)
+        return tally_blocks(iter((self.whole,)), self.schema, kernel, where)
 
     def fold(self, fold: Folded) -> Folded:
         return fold.of(self.whole)
 
     def bounded(self, key: bytes) -> MemorySource:
         return self.of_block(self.schema, bounded(self.whole, self.schema, key), self.identity)
-
-    def blocks(self, kernel: Kernel) -> Iterator[Block]:
-        """The rows, as many at once as a kernel reads best."""
-        size, whole = max(1, self.length) if kernel.of_persons else kernel.rows_at_once, self.whole
-        if 0 < self.length <= size:
-            return iter((whole,))
-        return (whole.part(slice(at, min(at + size, self.length))) for at in range(0, self.length, size))
 
 
 MOST_REMEMBERED = 1 << 22

@@ -60,7 +60,7 @@ def group_keys(block: Block, columns: tuple[str, ...], groups: Groups, schema: S
     return keys
 
 
-BLOCK_ROWS = 1 << 16
+BLOCK_ROWS = 1 << 15
 """Rows at a time: few enough that a block's codes and keys stay in the processor's cache."""
 MOST_AT_ONCE = 1 << 20
 """Rows of a block at most, for kernels that do well with more."""

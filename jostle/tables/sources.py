@@ -17,7 +17,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from io import BufferedReader
-from itertools import chain
 from pathlib import Path
 from typing import Protocol
 
@@ -170,8 +169,7 @@ class KeptSource(TableSource):
                 yield from _read(file)
 
     def tally(self, kernel: Kernel, where: Where) -> Partial:
-        held = (MemorySource.of_block(self.schema, block, b"") for block in self.blocks())
-        return tally_blocks(chain.from_iterable(each.blocks(kernel) for each in held), self.schema, kernel, where)
+        return tally_blocks(self.blocks(), self.schema, kernel, where)
 
     def fold(self, fold: Folded) -> Folded:
         return fold_blocks(self.blocks(), fold)

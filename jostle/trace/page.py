@@ -72,7 +72,7 @@ def segments(opened: Opened | None, records: Iterable[Record]) -> tuple[Segment,
     """
     if opened is None or opened.promise is None:
         return ()
-    found: list[Segment] = []
+    stretches: list[Segment] = []
     promise, spent, allotted, parts = opened.promise, Fraction(0), set[str](), False
     for record in records:
         if not isinstance(record, Charged) or any(record.site.startswith(f"{site}/") for site in allotted):
@@ -85,11 +85,11 @@ def segments(opened: Opened | None, records: Iterable[Record]) -> tuple[Segment,
             allotted.add(record.site)
         between = record.spent - record.epsilon - spent
         if between > 0:
-            found.append(Segment("parts, together" if parts else "before this run, or beside it", between, "other"))
-        found.append(Segment(record.site, record.epsilon, "charge"))
+            stretches.append(Segment("parts, together" if parts else "before this run, or beside it", between, "other"))
+        stretches.append(Segment(record.site, record.epsilon, "charge"))
         spent, parts = record.spent, False
     left = "left, but for what parts have spent since" if parts else "left"
-    return (*found, Segment(left, promise - spent, "left"))
+    return (*stretches, Segment(left, promise - spent, "left"))
 
 
 def whole_page(records: Sequence[Record], *, title: str, answer: str = "", day: date | None = None) -> str:
@@ -100,7 +100,8 @@ def whole_page(records: Sequence[Record], *, title: str, answer: str = "", day: 
     """
     day = day or datetime.now(tz=UTC).date()
     written = f'<p class="day">written on <time>{day.isoformat()}</time></p>'
-    return document(title, f"{written}{_answered(answer)}{_parts(records)}", style=STYLE)
+    answered = f'<section id="answer"><h2>Answer</h2><div class="wide">{answer}</div></section>' if answer else ""
+    return document(title, f"{written}{answered}{_parts(records)}", style=STYLE)
 
 
 def part_of_page(records: Sequence[Record]) -> str:
@@ -109,10 +110,6 @@ def part_of_page(records: Sequence[Record]) -> str:
 
 
 Trace.markup = staticmethod(part_of_page)
-
-
-def _answered(answer: str) -> str:
-    return f'<section id="answer"><h2>Answer</h2><div class="wide">{answer}</div></section>' if answer else ""
 
 
 def _parts(records: Sequence[Record]) -> str:
@@ -137,13 +134,13 @@ def _ledger(opened: Opened | None, run: Sequence[Record]) -> str:
     table = f"a table of {count} column{'s' * (count != 1)}"
     amount = "no bound" if opened.promise is None else f"ε = {show_amount(opened.promise)}"
     kept = "" if opened.vault is None else f", kept in {opened.vault}"
-    found = segments(opened, run)
-    promise = sum((each.epsilon for each in found), Fraction(0))
+    stretches = segments(opened, run)
+    promise = sum((each.epsilon for each in stretches), Fraction(0))
     raised = f" and raised to {show_amount(promise)} since" if opened.promise and promise > opened.promise else ""
     head = f"{amount} {whom(opened)} under {opened.neighbours}, fixed before the run{raised}{kept}; {table}"
     warning = "" if opened.private else '<p class="warning">NOT PRIVATE: a rehearsal on a public table</p>'
     bar, rows, shade = [], [], 0
-    for each in found:
+    for each in stretches:
         share = float(each.epsilon / promise) if promise else 0.0
         kind = f"s{shade % 3}" if each.kind == "charge" else each.kind
         shade += each.kind == "charge"
@@ -156,15 +153,14 @@ def _ledger(opened: Opened | None, run: Sequence[Record]) -> str:
     )
     columns = "<thead><tr><th>spent on</th><th>ε</th></tr></thead>"
     listed = f'<div class="wide"><table>{columns}<tbody>{"".join(rows)}</tbody></table></div>' if rows else ""
-    return (
-        f'<section class="ledger"><h2>Promise</h2>{warning}<p>{words(head)}</p>{drawn}{_over(found)}{listed}</section>'
-    )
+    shown = f"<p>{words(head)}</p>{drawn}{_over(stretches)}{listed}"
+    return f'<section class="ledger"><h2>Promise</h2>{warning}{shown}</section>'
 
 
-def _over(found: Sequence[Segment]) -> str:
+def _over(stretches: Sequence[Segment]) -> str:
     """What was left of the promise after each charge, as steps down; of one charge, the bar says as much."""
-    spent = [each.epsilon for each in found if each.kind != "left" and each.epsilon]
-    promise = sum((each.epsilon for each in found), Fraction(0))
+    spent = [each.epsilon for each in stretches if each.kind != "left" and each.epsilon]
+    promise = sum((each.epsilon for each in stretches), Fraction(0))
     if len(spent) < 2 or len(spent) > MOST_STEPS or not promise:
         return ""
     wide, left, points = STEPS_WIDE / len(spent), promise, [f"0,{STEPS_EDGE}"]
@@ -221,13 +217,13 @@ def _among(name: str, value: float, low: float, high: float) -> str:
     """A line in three parts of a third of the databases each, with a mark where a number lies: never off the line."""
     width = high - low or abs(high) or 1.0
     if value == low == high:
-        place = 1.5
+        along = 1.5
     elif value < low:
-        place = math.exp((value - low) / width)
+        along = math.exp((value - low) / width)
     elif value > high:
-        place = 3 - math.exp((high - value) / width)
+        along = 3 - math.exp((high - value) / width)
     else:
-        place = 1 + (value - low) / width
+        along = 1 + (value - low) / width
     text = 'font-size="11" fill="currentColor" text-anchor="middle" font-family="system-ui,sans-serif"'
     zones = "".join(
         f'<rect x="{THIRD * number}" y="6" width="{THIRD - 2}" height="8" fill="{fill}"/>'
@@ -236,7 +232,7 @@ def _among(name: str, value: float, low: float, high: float) -> str:
     return (
         f'<svg class="among" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {3 * THIRD} 30" role="img" '
         f'aria-label="{words(f"{name}: {value:.4g}; the middle third is {low:.4g} to {high:.4g}")}">{zones}'
-        f'<circle cx="{place * THIRD:.1f}" cy="10" r="6" fill="#b3261e"/>'
+        f'<circle cx="{along * THIRD:.1f}" cy="10" r="6" fill="#b3261e"/>'
         f'<text x="{THIRD}" y="28" {text}>{low:.4g}</text><text x="{2 * THIRD}" y="28" {text}>{high:.4g}</text></svg>'
     )
 

@@ -89,10 +89,10 @@ def class_counts(db: Probe, epsilon: Fraction, *, always: bool = False) -> Class
     schema = db.schema
     kernel = Counts.of(schema.label or "")
     variance = noise_variance(kernel, schema, epsilon)
-    (known,) = db.known(kernel)
-    if known is not None and is_enough(known, variance) and not always:
-        return ClassCounts(known.counts, float(known.variance.mean()), Fraction(0))
-    counts, spread = _joined(db.measure(kernel, epsilon, site="classes"), variance, known)
+    (look,) = db.known(kernel)
+    if look is not None and is_enough(look, variance) and not always:
+        return ClassCounts(look.counts, float(look.variance.mean()), Fraction(0))
+    counts, spread = _joined(db.measure(kernel, epsilon, site="classes"), variance, look)
     return ClassCounts(counts, spread, epsilon)
 
 
@@ -109,16 +109,16 @@ def several_counts(db: Probe, kernel: Counts, epsilon: Fraction, *, site: str) -
         wanted = [True] * len(looks)
     bought = Counts([group for group, want in zip(kernel.groups, wanted, strict=True) if want])
     noisy, variance = db.measure(bought, epsilon, site=site), noise_variance(bought, schema, epsilon)
-    found: list[tuple[Floats, float]] = []
+    parts: list[tuple[Floats, float]] = []
     place = 0
     for group, want, look in zip(kernel.groups, wanted, looks, strict=True):
         if want:
             size = schema.size(*group)
-            found.append(_joined(noisy[place : place + size], variance, look))
+            parts.append(_joined(noisy[place : place + size], variance, look))
             place += size
         elif look is not None:
-            found.append((look.counts, float(look.variance.mean())))
-    counts, variances = zip(*found, strict=True)
+            parts.append((look.counts, float(look.variance.mean())))
+    counts, variances = zip(*parts, strict=True)
     return np.concatenate(counts), float(np.mean(variances))
 
 

@@ -158,7 +158,8 @@ class JostledTree(Classifier):
         schema, budget = db.schema, _Budget.of(self, db.schema, db.rows, epsilon)
         grove = Grove(schema, self.trees, numeric=self.numeric)
         rows = None if budget.size else bought_rows(db, epsilon, budget.rows)
-        _Growth(db, grove, budget, self._policies(), rows).grow()
+        learned = shipped_policies("JostledTree") if self.policies == "learned" else {}
+        _Growth(db, grove, budget, {**PUBLISHED, **learned}, rows).grow()
         routing, counts = bought_leaves(db, grove)
         model = TreeModel(
             schema=schema,
@@ -169,9 +170,6 @@ class JostledTree(Classifier):
             combine=self.combine,
         )
         return without_twigs(model, pessimistic(grove, counts)) if self.prune else model
-
-    def _policies(self) -> Mapping[str, Policy]:
-        return {**PUBLISHED, **(shipped_policies("JostledTree") if self.policies == "learned" else {})}
 
 
 @frozen
@@ -279,8 +277,8 @@ class _Growth:
                 self._rows_bound(),
             )
             site = f"split level {self.grove.depth}"
-            found = self.db.perform(PickEach(score), self.budget.query, site=site)
-            picks[np.concatenate([np.flatnonzero(rules == place) for place in used])] = found
+            picked = self.db.perform(PickEach(score), self.budget.query, site=site)
+            picks[np.concatenate([np.flatnonzero(rules == place) for place in used])] = picked
         if at_random.size:
             picks[at_random] = AtRandom().choose(self.db, self.grove, frontier.only(rules == RULES.index("random")))
         return picks
@@ -289,5 +287,5 @@ class _Growth:
         """A bound on the rows, for InfoGain: known, or bought with a margin."""
         if self.db.rows is not None:
             return max(1, self.db.rows)
-        known = self.root if self.rows is None else self.rows
-        return max(1, int(known) + self.budget.margin)
+        rows = self.root if self.rows is None else self.rows
+        return max(1, int(rows) + self.budget.margin)

@@ -15,7 +15,7 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
-from jostle.options.base import option
+from jostle.options.base import option, preset
 from jostle.options.classification.base import Classifier, bought_rows, rows_cost, rows_share
 from jostle.options.models.kinds import AdditiveModel, Term
 from jostle.parameters import positive, share, whole
@@ -55,16 +55,28 @@ FINE = 100
 """Rounding may add a hundredth to what a row moves."""
 
 
-class Descended(Classifier):
-    """What the two have in common: each class against the rest, or one of two."""
+@option
+@frozen(kw_only=True)
+class PLR(Classifier):
+    """Logistic regression, regularised, by descent in whole numbers; of several classes each against the rest.
+
+    Privacy: the number of rows, where it is not public, then one `Descent` for all classes, whose noise grows with
+    their number. Its penalty, steps and fineness hang on public facts, epsilon and the released number alone.
+    """
 
     paper = "Chaudhuri, Monteleoni, Sarwate, JMLR 2011"
-    loss: ClassVar[str]
-    rows_share: Fraction
-    threshold_share: Fraction
-    strength: float
-    steps: int
-    few: int
+    loss: ClassVar[str] = "logistic"
+
+    strength: float = positive(8.0)
+    """The penalty is so many times what noise would be at a penalty of 1."""
+    steps: int = whole(STEPS, least=1)
+    """Steps at most."""
+    few: int = whole(16, least=1)
+    """Where columns are words: a row with fewer of them is shorter."""
+    rows_share: Fraction = share("1/20")
+    """Part of the budget that buys the number of rows, where it is not public."""
+    threshold_share: Fraction = share("1/10")
+    """Part of the rest that picks where classes begin (`_has_starts`)."""
 
     def refuses(self, schema: Schema) -> str | None:
         if reason := super().refuses(schema):
@@ -119,50 +131,17 @@ class Descended(Classifier):
 
     def _penalty(self, noise: float) -> Fraction:
         """The penalty, from what noise would be at a penalty of 1; a rounded number, alike on all machines."""
-        found = self.strength * noise
-        return Fraction(f"{min(float(LARGEST_PENALTY), max(float(LEAST_PENALTY), found)):.3g}")
+        penalty = self.strength * noise
+        return Fraction(f"{min(float(LARGEST_PENALTY), max(float(LEAST_PENALTY), penalty)):.3g}")
 
 
-@option
-@frozen(kw_only=True)
-class PLR(Descended):
-    """Logistic regression, regularised, by descent in whole numbers; of several classes each against the rest.
-
-    Privacy: the number of rows, where it is not public, then one `Descent` for all classes, whose noise grows with
-    their number. Its penalty, steps and fineness hang on public facts, epsilon and the released number alone.
-    """
-
-    loss = "logistic"
-
-    strength: float = positive(8.0)
-    """The penalty is so many times what noise would be at a penalty of 1."""
-    steps: int = whole(STEPS, least=1)
-    """Steps at most."""
-    few: int = whole(16, least=1)
-    """Where columns are words: a row with fewer of them is shorter."""
-    rows_share: Fraction = share("1/20")
-    """Part of the budget that buys the number of rows, where it is not public."""
-    threshold_share: Fraction = share("1/10")
-    """Part of the rest that picks where classes begin (`_has_starts`)."""
-
-
-@option
-@frozen(kw_only=True)
-class PrivateERM(Descended):
-    """A linear support vector machine by Huber's loss, regularised, by descent in whole numbers; otherwise as `PLR`."""
-
-    loss = "huber"
-
-    strength: float = positive(8.0)
-    """As in `PLR`."""
-    steps: int = whole(STEPS, least=1)
-    """Steps at most."""
-    few: int = whole(16, least=1)
-    """Where columns are words: a row with fewer of them is shorter."""
-    rows_share: Fraction = share("1/20")
-    """Part of the budget that buys the number of rows, where it is not public."""
-    threshold_share: Fraction = share("1/10")
-    """Part of the rest that picks where classes begin (`_has_starts`)."""
+PrivateERM = preset(
+    PLR,
+    "PrivateERM",
+    "A linear support vector machine by Huber's loss, regularised, by descent in whole numbers; otherwise as `PLR`.",
+    paper=PLR.paper,
+    loss="huber",
+)
 
 
 def _has_starts(schema: Schema) -> bool:
@@ -204,8 +183,8 @@ def _columns_and_marks(schema: Schema) -> tuple[tuple[str, ...], tuple[str, ...]
     marks = tuple(name for name in schema.attributes if schema[name] == PRESENCE)
     if len(marks) < MANY:
         marks = ()
-    known = set(marks)
-    columns = (name for name in schema.attributes if name not in known and schema[name].size > 1)
+    are_marks = set(marks)
+    columns = (name for name in schema.attributes if name not in are_marks and schema[name].size > 1)
     return tuple(columns), marks
 
 
@@ -218,10 +197,10 @@ def line_numbers(schema: Schema, name: str, side: int) -> Integers:
     """A column's codes by its numbers, none of them longer than *side*."""
     column = schema[name]
     if isinstance(column, Numeric):
-        found = np.zeros((column.size, 1), dtype=np.int64)
+        numbers = np.zeros((column.size, 1), dtype=np.int64)
         count = column.bin_count
-        found[:count, 0] = (2 * np.arange(count) + 1) * side // count - side
-        return found
+        numbers[:count, 0] = (2 * np.arange(count) + 1) * side // count - side
+        return numbers
     return np.array([[-side], [side]]) if column.size == 2 else np.eye(column.size, dtype=np.int64) * side
 
 

@@ -54,8 +54,6 @@ class NaiveBayes(Classifier):
 
     What was known of them before is averaged with what is bought, or need not be.
 
-    Naive Bayes on noisy class-conditional counts.
-
     Vaidya, Shafiq, Basu, Hong. Differentially private naive Bayes classification. WI 2013. A row counts once for its
     class and once per attribute, so the budget goes over attributes + 1 histograms. Counts below 0 become 0, and each
     cell gets 1 more.
@@ -97,8 +95,6 @@ def model_of(
 @frozen(kw_only=True)
 class BayesTree(Classifier):
     """Naive Bayes, conditioned on the splits of a shallow tree.
-
-    A shallow greedy tree with naive Bayes at its leaves.
 
     After Kohavi, Scaling up the accuracy of naive-Bayes classifiers: a decision-tree hybrid, KDD 1996, made private.
     Naive Bayes errs where attributes depend on each other; a split makes up for the strongest dependence. The leaves

@@ -107,9 +107,9 @@ def log_shares(counts: Floats, variance: float, totals: Floats, sizes: Integers)
     chance = having[:, None] * spread * (1 - part)
     told = _between_values(apart, noise, chance, having**2 * spread.sum(), starts)
     signal = told[which][:, None] * having[:, None] ** 2 * spread
-    found = np.maximum(expected + signal / (signal + noise + chance + SMALLEST) * apart, 0)
-    found += sizes[which][:, None] * part  # one row for each value on average, as naive Bayes has it
-    shares: Floats = np.log(found) - np.log(np.add.reduceat(found, starts, axis=0))[which]
+    shrunk = np.maximum(expected + signal / (signal + noise + chance + SMALLEST) * apart, 0)
+    shrunk += sizes[which][:, None] * part  # one row for each value on average, as naive Bayes has it
+    shares: Floats = np.log(shrunk) - np.log(np.add.reduceat(shrunk, starts, axis=0))[which]
     return shares
 
 

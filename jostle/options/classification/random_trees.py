@@ -41,8 +41,6 @@ class Jagannathan(Classifier):
 
     Jagannathan, Pillaipakkamnatt, Wright: a practical differentially private random decision tree classifier.
 
-    ICDMW 2009.
-
     Trees of random splits, which cost nothing; all of the budget buys the class counts at the leaves.
     """
 
@@ -236,11 +234,11 @@ class RandomForest(Classifier):
         routing = grove.routing(part_key=int(db.below(KEYS, 1)[0]) if self.trees > 1 else None)
         counted = self.leaves == "counts"
         if counted:
-            found = db.measure(LeafCounts(routing), epsilon, site="leaves")
+            at_leaves = db.measure(LeafCounts(routing), epsilon, site="leaves")
         else:
             labels = db.perform(PickEach(LeafMajority(routing)), epsilon, site="leaves")
-            found = np.eye(len(schema.classes))[labels]
-        counts = add_upwards(grove, leaf_counts(routing, found, len(schema.classes)))
+            at_leaves = np.eye(len(schema.classes))[labels]
+        counts = add_upwards(grove, leaf_counts(routing, at_leaves, len(schema.classes)))
         return TreeModel(
             schema=schema,
             made_by=self.name,

@@ -44,8 +44,6 @@ from jostle.trace.records import Chosen
 class AccuracyFirst(Classifier):
     """Naive Bayes at the smallest epsilon of a ladder at which it is seen to be as accurate as wanted.
 
-    Name the accuracy that is wanted, and pay for no more than it takes.
-
     Ligett, Neel, Roth, Waggoner, Wu. Accuracy first: selecting a differential privacy level for accuracy-constrained
     ERM. NIPS 2017. Naive Bayes's counts are bought at a small epsilon, and the rows counted, with noise, that the model
     predicts right and wrong. While these do not show that the model is as accurate as was wanted, the counts are
@@ -95,26 +93,26 @@ class AccuracyFirst(Classifier):
     def run(self, db: Probe, epsilon: Fraction) -> AdditiveModel:
         """The first model that passes its test, or the last one."""
         schema, levels, each = db.schema, self.levels(epsilon), self.each_test(epsilon)
-        found = db.measure_refinable(counts_of(schema), levels[0], site="counts")
+        counts = db.measure_refinable(counts_of(schema), levels[0], site="counts")
         shown = "the last rung, whatever its accuracy"
         for level in (*levels[1:], None):
-            noisy = np.array(found.cells, dtype=np.int64)
-            model = model_of(noisy, schema, made_by=self.name, epsilon=found.epsilon)
+            noisy = np.array(counts.cells, dtype=np.int64)
+            model = model_of(noisy, schema, made_by=self.name, epsilon=counts.epsilon)
             if level is None:
                 break
             try:
                 if self._passes(db, model, each):
                     shown = "its accuracy was seen to be what was wanted"
                     break
-                found = db.refine(found, level, site="counts")
+                counts = db.refine(counts, level, site="counts")
             except BudgetError:
                 # Others spent what a vault or a table above had left: what was paid for is not lost.
                 shown = "the budget ran out beneath it"
                 break
         spent = db.spent
-        seen = {"epsilon": float(found.epsilon), "epsilon in all": float(spent)}
+        seen = {"epsilon": float(counts.epsilon), "epsilon in all": float(spent)}
         name = type(self).__name__
-        db.note_choice(Chosen.one(name, name, f"rung {levels.index(found.epsilon) + 1}", seen=seen, why=shown))
+        db.note_choice(Chosen.one(name, name, f"rung {levels.index(counts.epsilon) + 1}", seen=seen, why=shown))
         return model_of(noisy, schema, made_by=self.name, epsilon=spent)
 
     def _passes(self, db: Probe, model: AdditiveModel, epsilon: Fraction) -> bool:
@@ -147,10 +145,10 @@ def _candidates(given: Iterable[Option | str]) -> tuple[Option, ...]:
 
 
 def _named(text: str) -> Option:
-    known = {kind.__name__: kind for kind in CANDIDATES}
-    if name_in(text) not in known:
-        raise ChoiceError(f"{shown(text)} is not {RUN_UNSEEN.what}", fix=f"one of {', '.join(known)}")
-    return made(text, known)
+    kinds = {kind.__name__: kind for kind in CANDIDATES}
+    if name_in(text) not in kinds:
+        raise ChoiceError(f"{shown(text)} is not {RUN_UNSEEN.what}", fix=f"one of {', '.join(kinds)}")
+    return made(text, kinds)
 
 
 RUN_UNSEEN = Components(

@@ -125,9 +125,9 @@ def _drawn(among: int, scale: float) -> NDArray[np.int64]:
     A draw is the difference of two geometric ones, and so many of these add up to a negative binomial one.
     """
     up, down = np.random.default_rng(SEED).negative_binomial(among, -np.expm1(-1 / scale), (2, DRAWS))
-    found = np.asarray(up - down)
-    found.setflags(write=False)
-    return found
+    differences = np.asarray(up - down)
+    differences.setflags(write=False)
+    return differences
 
 
 def compare_models(

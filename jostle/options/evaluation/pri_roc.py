@@ -265,8 +265,6 @@ MEDIANS_OFF = 0.6
 class PriROC(Option[RocCurve]):
     """Draws the ROC curve of a column of scores, or of a model, on private rows.
 
-    ROC curves of scores on private rows.
-
     Stoddard, Chen, Machanavajjhala, Differentially private algorithms for empirical machine learning, 2014. Scores are
     cut into intervals, rows of the class and others are counted in each with noise, and the curve is drawn through the
     running counts. What differs from the paper:
@@ -385,12 +383,12 @@ class PriROC(Option[RocCurve]):
             return noisy.astype(np.float64), plain
         released = db.perform(AddNoiseByLevel(levels, shares), epsilon, site="counts")
         halves = zip(*(np.split(each, 2) for each in released), strict=True)
-        found = np.stack([inverse_haar(np.concatenate(half)) for half in halves])
-        return found[:, :intervals], by_level
+        counts = np.stack([inverse_haar(np.concatenate(half)) for half in halves])
+        return counts[:, :intervals], by_level
 
 
 def _variance(scales: tuple[Fraction, ...], wanted: Workload) -> float:
     """The mean variance of the noise on sums of counts: of one scale, or of a wavelet's levels."""
     noise = [noise_variance(each) for each in scales]
-    found = wanted.sizes() * noise[0] if len(noise) == 1 else haar_variances(wanted, noise)
-    return float(found.mean())
+    variances = wanted.sizes() * noise[0] if len(noise) == 1 else haar_variances(wanted, noise)
+    return float(variances.mean())

@@ -99,13 +99,13 @@ class TreeModel(Model):
         return np.asarray(np.sum(each, axis=0))
 
     def _leaves_below(self, root: int) -> Integers:
-        level, found = np.array([root], dtype=np.int64), [np.empty(0, dtype=np.int64)]
+        level, leaves = np.array([root], dtype=np.int64), [np.empty(0, dtype=np.int64)]
         while level.size:
             inner = self.routing.attribute[level] >= 0
-            found.append(level[~inner])
+            leaves.append(level[~inner])
             below = [self._children(node) for node in level[inner].tolist()]
-            level = np.unique(np.concatenate(below)) if below else found[0]
-        return np.concatenate(found)
+            level = np.unique(np.concatenate(below)) if below else leaves[0]
+        return np.concatenate(leaves)
 
     def text(self) -> str:
         """The trees written out, a line for each branch and class, indented by depth."""
@@ -267,20 +267,20 @@ class AdditiveModel(Model):
         places = {name: place for place, name in enumerate(self.schema.attributes)}
         for term in self.terms:
             cell = np.zeros(len(codes), dtype=np.int64)
-            known = np.ones(len(codes), dtype=np.bool_)
+            is_known = np.ones(len(codes), dtype=np.bool_)
             for name in term.columns:
                 column = codes[:, places[name]]
-                known &= column >= 0
+                is_known &= column >= 0
                 cell = cell * self.schema[name].size + np.maximum(column, 0)
-            total += np.where(known[:, None], term.weights[cell], 0.0)
+            total += np.where(is_known[:, None], term.weights[cell], 0.0)
         return _chances(total)
 
     def leads(self) -> NDArray[np.float64]:
         """The sums of the least leads of all parts: exact where no two terms share a column."""
-        found = apart(self.start[None, :])
+        leads = apart(self.start[None, :])
         for term in self.terms:
-            found = found + apart(term.weights)
-        return found
+            leads = leads + apart(term.weights)
+        return leads
 
     def text(self) -> str:
         """The terms written out: the chances of the classes where nothing is known, and where one term is."""
@@ -357,14 +357,14 @@ class BayesTreeModel(Model):
 
     def leads(self) -> NDArray[np.float64]:
         """The least of the leaves' leads, each the sum of its start's and of those of its attributes."""
-        found = np.full((len(self.classes),) * 2, np.inf)
+        least = np.full((len(self.classes),) * 2, np.inf)
         for start, weights in zip(self.start, self.weights, strict=True):
             here, begin = apart(start[None, :]), 0
             for name in self.schema.attributes:
                 end = begin + self.schema[name].size
                 here, begin = here + apart(weights[begin:end]), end
-            found = np.minimum(found, here)
-        return found
+            least = np.minimum(least, here)
+        return least
 
     def text(self) -> str:
         """The tree, and for each leaf how its start leans; the terms are too many to read."""

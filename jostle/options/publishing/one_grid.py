@@ -63,14 +63,14 @@ def _smallest(
     """
     start = (0,) * len(sides)
     waiting = [(1, 0, start, 0)]
-    found: list[tuple[int, ...]] = []
+    smallest: list[tuple[int, ...]] = []
     counted = 0
-    while waiting and len(found) < most_grids:
+    while waiting and len(smallest) < most_grids:
         size, _, grid, last = heapq.heappop(waiting)
         counted += size
-        if counted > most_counted and found:
+        if counted > most_counted and smallest:
             break
-        found.append(grid)
+        smallest.append(grid)
         for place in range(last, len(sides)):
             level = grid[place] + 1
             if level < len(sides[place]):
@@ -79,7 +79,7 @@ def _smallest(
                 if wider <= most_cells:
                     # The hash settles which of equally large ones come first: not the order of the columns.
                     heapq.heappush(waiting, (wider, hash(finer), finer, place))
-    return tuple(found)
+    return tuple(smallest)
 
 
 PER_CELL = 5
@@ -96,8 +96,6 @@ class PrivPfC(Publisher):
     Privacy: the number of rows by `AddNoise`, unless it is known; which grids are in the pool follows from public facts
     and that number; a pick by `GridQuality`, whose span is proved there for both neighbour relations and any number of
     classes; the grid's counts by `AddNoise`. In turn these cost epsilon, under add_remove and replace_one.
-
-    Rows on the one grid, of a pool of thousands, that is expected to classify best by noisy counts.
 
     Su, Cao, Li, Lyu. PrivPfC: differentially private data publication for classification. VLDB Journal 27, 2018. A grid
     puts each attribute's values together by a taxonomy (`Categorical(taxonomy=...)`), or bins by twos; left out

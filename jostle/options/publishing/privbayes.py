@@ -97,7 +97,11 @@ class PrivBayes(Publisher):
             families.append(candidates[picked])
             names.remove(candidates[picked][0])
             spent += each
-        noisy = db.measure(Stack([_layer(groups, family) for family in families]), left - spent, site="families")
+        noisy = db.measure(
+            Stack([Layer(family, tuple(groups[name] for name in family)) for family in families]),
+            left - spent,
+            site="families",
+        )
         drawn, marginals = _drawn(groups, families, noisy, min(rows, MOST_ROWS))
         published = [name for name in schema.names if name in drawn]
         cells, counts = _distinct([drawn[name] for name in published], [len(marginals[name]) for name in published])
@@ -119,20 +123,20 @@ class PrivBayes(Publisher):
         self, db: Probe, groups: Groups, families: list[Family], left: list[str], most: int
     ) -> list[Family]:
         """Columns with maximal sets of parents; where many, a draw that has nothing to do with rows."""
-        known = [family[0] for family in families]
-        found: list[Family] = []
+        taken = [family[0] for family in families]
+        candidates: list[Family] = []
         for name in left:
             room = most // (max(groups[name]) + 1)
-            found += [(name, *parents) for parents in _maximal(groups, known, room, self.degree)]
-        order = db.shuffled(len(found)).tolist() if len(found) > MOST_CANDIDATES else range(len(found))
+            candidates += [(name, *parents) for parents in _maximal(groups, taken, room, self.degree)]
+        order = db.shuffled(len(candidates)).tolist() if len(candidates) > MOST_CANDIDATES else range(len(candidates))
         kept: list[Family] = []
         cells = 0
         for place in order:
-            size = prod(max(groups[name]) + 1 for name in found[place])
+            size = prod(max(groups[name]) + 1 for name in candidates[place])
             if kept and (len(kept) == MOST_CANDIDATES or cells + size > MOST_COUNTED):
                 break
             cells += size
-            kept.append(found[place])
+            kept.append(candidates[place])
         return kept
 
 
@@ -178,12 +182,12 @@ def _values(running: NDArray[np.float64], place: Integers, uniform: NDArray[np.f
     They rise, so the number is looked for by halves.
     """
     values = running.shape[1]
-    found = np.zeros(len(place), dtype=np.int64)
+    codes = np.zeros(len(place), dtype=np.int64)
     for half in reversed(range(values.bit_length())):
-        last = found + ((1 << half) - 1)
+        last = codes + ((1 << half) - 1)
         passed = uniform >= running.ravel().take(place * values + last, mode="clip")
-        found += ((last < values) & passed).astype(np.int64) << half
-    return found
+        codes += ((last < values) & passed).astype(np.int64) << half
+    return codes
 
 
 def _distinct(columns: list[Codes], sides: list[int]) -> tuple[Codes, Integers]:
@@ -223,14 +227,10 @@ def _dependence(groups: Groups, families: list[Family]) -> Dependence:
     return Dependence(Pool(columns, levels, taken), [places[name] for name, *_ in families])
 
 
-def _layer(groups: Groups, family: Family) -> Layer:
-    return Layer(family, tuple(groups[name] for name in family))
-
-
 def _maximal(groups: Groups, known: list[str], room: int, degree: int) -> list[Family]:
     """Sets of at most so many parents that together have few enough values, and to which none can be added."""
     sizes = {name: max(groups[name]) + 1 for name in known}
-    found: list[Family] = []
+    families: list[Family] = []
     for count in range(min(degree, len(known)), -1, -1):
         for parents in combinations(known, count):
             taken = prod(sizes[name] for name in parents)
@@ -238,5 +238,5 @@ def _maximal(groups: Groups, known: list[str], room: int, degree: int) -> list[F
             if fits and (
                 count == degree or not any(taken * sizes[name] <= room for name in known if name not in parents)
             ):
-                found.append(parents)
-    return found
+                families.append(parents)
+    return families

@@ -71,8 +71,8 @@ class PublicRows:
     def cells(self, before: Integers, column: int) -> Integers:
         """Which rows a column more leaves alike: a number for each row's cell."""
         own = self.codes[:, column]
-        _, found = np.unique(before * (int(own.max(initial=0)) + 1) + own, return_inverse=True)
-        return np.asarray(found, dtype=np.int64)
+        _, cells = np.unique(before * (int(own.max(initial=0)) + 1) + own, return_inverse=True)
+        return np.asarray(cells, dtype=np.int64)
 
     def discerned(self, cells: Integers) -> int:
         """How many ordered pairs of rows are of different labels and in different cells."""
@@ -136,18 +136,18 @@ def mda(frame: Any, schema: Schema, sigma: float = SIGMA) -> tuple[str, ...]:
 
 
 def _few(rows: PublicRows, sigma: float) -> tuple[str, ...]:
-    enough, found = (1 - sigma) * rows.everything(), []
+    enough, few = (1 - sigma) * rows.everything(), []
     for name, discerned in rows.greedy():
-        found.append(name)
+        few.append(name)
         if discerned >= enough:
             break
-    return tuple(found)
+    return tuple(few)
 
 
 def bandwidth(rows: int, columns: int) -> float:
     """Lei's bandwidth for so many columns, in units of a column's width."""
-    known = max(rows, 3)
-    return float((math.log(known) / known) ** (1 / (columns + 1)))
+    least = max(rows, 3)
+    return float((math.log(least) / least) ** (1 / (columns + 1)))
 
 
 def bins_for(rows: int, columns: int) -> int:
@@ -234,8 +234,6 @@ class ProjectedHistogram(Publisher):
     each set of columns are on a portion of the rows, and one pick among the sets (`SetDiscernibility`) on another. A
     row is in one portion, so these cost what those on one portion do; under replace_one those on two, which get half
     as much each. So in turn all these cost epsilon, under add_remove and replace_one.
-
-    Rows on a few columns that tell the labels apart, from a thresholded histogram.
 
     Vinterbo, Differentially private projected histograms: construction and use for prediction. ECML PKDD 2012. On the
     published rows the paper trains logistic regressions (HLR and HMLR), and others decision trees and SVMs (PPH).
@@ -409,10 +407,10 @@ def _chosen(
         if not left:
             break
         own = tuple(groups[name] for name in (*chosen, *left))
-        found = db.pick(Discernibility(tuple(chosen), tuple(left), own), epsilon / k, site=f"column {len(chosen) + 1}")
+        picked = db.pick(Discernibility(tuple(chosen), tuple(left), own), epsilon / k, site=f"column {len(chosen) + 1}")
         cost += epsilon / k
-        chosen.append(left[found])
-        cells *= sizes[left[found]]
+        chosen.append(left[picked])
+        cells *= sizes[left[picked]]
     return chosen, cost
 
 

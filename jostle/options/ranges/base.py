@@ -70,12 +70,12 @@ class GridOption(Option[Estimate | SparseEstimate]):
             wanted: Workload | None = Workload.in_units(schema, workload)
         else:
             wanted = Workload.random_ranges(shape) if self.looks_at_workload else None
-        found = self.perform(db, epsilon, lambda probe, budget: self.run(probe, wanted, budget))
+        estimate = self.perform(db, epsilon, lambda probe, budget: self.run(probe, wanted, budget))
         spent = epsilon_amount(epsilon) / db.unit
         # Where records are replaced, one changes two counts, so noise is as for half as much.
         scale = spent if schema.neighbours == "add_remove" else spent / 2
         tried = self.errs_as(wanted)
-        return evolve(found, bars=KeptBars(tried.name, tried.version, float(scale), tried.telling(wanted)))
+        return evolve(estimate, bars=KeptBars(tried.name, tried.version, float(scale), tried.telling(wanted)))
 
     def errs_as(self, workload: Workload | None) -> GridOption:
         """The Option whose errors, as they are known from trying, this one's are."""
@@ -139,8 +139,8 @@ class TreeCounts:
 
     def estimate(self, *, negative: bool = False) -> Estimate:
         """The least-squares estimate of the cells, or that without negative counts."""
-        found, spread = least_squares(self.tree, self.counts, self.noise)
-        leaves = (top_down if negative else nonnegative)(self.tree, found, spread)
+        counts, spread = least_squares(self.tree, self.counts, self.noise)
+        leaves = (top_down if negative else nonnegative)(self.tree, counts, spread)
         tree = self.tree
         exact = len(tree.starts[-1]) == len(tree.order)
         return Estimate(
@@ -157,12 +157,12 @@ def count_tree(db: Probe, tree: Tree, shares: Sequence[Fraction], epsilon: Fract
     counted = [level for level, share in enumerate(shares) if share]
     kernel = Regions(schema.names, tree.order, tuple(tree.starts[level] for level in counted))
     noisy = db.perform(AddNoiseByLevel(kernel, tuple(shares[level] for level in counted)), epsilon, site=site)
-    found = dict(zip(counted, noisy, strict=True))
+    by_level = dict(zip(counted, noisy, strict=True))
     drawn = level_scales(kernel, [shares[level] for level in counted], schema, epsilon)
     scales = dict(zip(counted, drawn, strict=True))
     return TreeCounts(
         tree,
-        tuple(found.get(level) for level in range(len(shares))),
+        tuple(by_level.get(level) for level in range(len(shares))),
         tuple(noise_variance(scales[level]) if level in scales else math.inf for level in range(len(shares))),
     )
 
@@ -200,15 +200,15 @@ def total_of(db: Probe, epsilon: Fraction, *, always: bool = False) -> GridTotal
     schema, kernel = db.schema, rows_with(db.schema.names, db.schema)
     if (declared := declared_rows(schema, schema.names)) is not None:
         return GridTotal(declared, 0.0, Fraction(0))
-    (known,) = db.known(kernel)
-    if known is None or db.rows is None or always:
+    (look,) = db.known(kernel)
+    if look is None or db.rows is None or always:
         (noisy,) = db.measure(kernel, epsilon, site="total").tolist()
         variance, cost = noise_variance(1 / epsilon), epsilon
         bought = Look(np.array([noisy]), np.array([variance]))
-        known = together([bought] if known is None else [known, bought])
+        look = together([bought] if look is None else [look, bought])
     else:
         variance, cost = math.inf, Fraction(0)
-    return GridTotal(max(0, round(known.counts[0])), float(known.variance[0]), cost, variance)
+    return GridTotal(max(0, round(look.counts[0])), float(look.variance[0]), cost, variance)
 
 
 def known_levels(db: Probe, tree: Tree) -> tuple[Look | None, ...]:

@@ -39,8 +39,6 @@ def noisy_cells(db: Probe, epsilon: Fraction, *, site: str) -> Estimate:
 class Identity(GridOption):
     """Adds noise to every cell: right where counts are large beside the noise, and the yardstick everywhere else.
 
-    Noise on every cell.
-
     Dwork, McSherry, Nissim, Smith, TCC 2006.
     """
 
@@ -59,8 +57,6 @@ PerturbedHistogram = preset(
     Identity,
     "PerturbedHistogram",
     """Adds noise to every cell; the estimate's `records` are a data set.
-
-    Noise on every cell, as the histogram that a data set is then made from.
 
     Vinterbo, Differentially private projected histograms, ECML PKDD 2012. The paper's neighbours have one record
     replaced, which takes noise of scale 2/epsilon; under add_remove 1/epsilon is enough. `Estimate.records` makes the
@@ -99,8 +95,8 @@ def threshold(records: int, cells: int, rate: float, factor: float) -> int:
     >>> threshold(1000, 2**60, 1.0, 0.5)
     34
     """
-    known = max(records, 1)
-    return max(0, math.floor(max(factor * math.log(known), math.log(max(cells / known, 1.0))) / rate))
+    least = max(records, 1)
+    return max(0, math.floor(max(factor * math.log(least), math.log(max(cells / least, 1.0))) / rate))
 
 
 @option
@@ -109,8 +105,6 @@ class ThresholdedHistogram(GridOption):
     """Keeps noisy counts above a threshold, in time and memory for the rows alone: for domains of up to 2**63 cells.
 
     Privacy: the total by `AddNoise`, then `AddNoiseAbove`, whose answer is a function of noise on every cell.
-
-    The noisy counts that pass a threshold, without ever visiting the empty cells.
 
     Vinterbo, Differentially private projected histograms, ECML PKDD 2012; Cormode, Procopiuc, Srivastava, Tran,
     Differentially private summaries for sparse data, ICDT 2012, for drawing which empty cells pass.

@@ -41,8 +41,6 @@ class GreedyH(GridOption):
     Privacy: `AddNoiseByLevel` over the tree's levels: a record is in one node of each. The shares depend on the
     workload and the grid's shape only.
 
-    A binary tree whose levels share the budget as the workload has it.
-
     Li, Hay, Miklau, Wang, PVLDB 7(5), 2014, where shares are found level by level, greedily; here all at once
     (`tree`).
     """

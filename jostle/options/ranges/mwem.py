@@ -246,8 +246,6 @@ class MWEM(GridOption):
     partition it is depends on the workload, on the pick and on the weights, and those only on what was released. After
     each round all counts bought so far are replayed.
 
-    Multiplicative weights, steered by a private pick of the query that is answered worst.
-
     Hardt, Ligett, McSherry, A simple and practical algorithm for differentially private data release, NIPS 2012; Zhang,
     McKenna, Kotsogiannis, Bissias, Hay, Machanavajjhala, Miklau, Ektelo, SIGMOD 2018, for buying counts of regions
     beside the picked query in the same round.
@@ -279,7 +277,7 @@ class MWEM(GridOption):
         left = epsilon - total.cost
         signal = max(1, total.records) * float(left)
         weights = begun(db, total, suitable_firmness(signal))
-        known = 1 if schema.neighbours == "add_remove" else 2
+        moved = 1 if schema.neighbours == "add_remove" else 2
         for part_of_left in round_shares(self.rounds or suitable_rounds(signal)):
             if len(weights.bought) > 1:
                 weights.fit(self.replays)
@@ -288,7 +286,7 @@ class MWEM(GridOption):
             guesses = np.rint(wanted.answers(grid)).astype(np.int64)
             pick = left * part_of_left - buy
             worst = db.pick(Misfit(columns, wanted.low, wanted.high, guesses), pick, site="worst query")
-            least = suitable_least(signal) * math.sqrt(noise_variance(known / buy))
+            least = suitable_least(signal) * math.sqrt(noise_variance(moved / buy))
             part, parts = cut_around(grid, wanted.low[worst], wanted.high[worst], least)
             tree = _partition(part, parts, shape)
             counted = count_tree(db, tree, [Fraction(0), Fraction(1)], buy, site="counts")

@@ -173,8 +173,6 @@ class AdaptiveGrid(GridOption):
     alpha, each by `AddNoiseByLevel` over one partition. A record is in one part of each, so the shares add up. How
     parts are cut depends on released counts only.
 
-    A coarse grid whose parts are each cut further, the finer the more records they seem to have.
-
     Qardaji, Yang, Li, Differentially private grids for geospatial data, ICDE 2013.
     """
 
@@ -206,9 +204,9 @@ class AdaptiveGrid(GridOption):
             math.ceil(root_of(100, axes) - 1e-9),
             math.ceil(root_of(total.records * float(left) / float(self.c), axes) / 4),
         )
-        whole, known = [even_cuts(side, 1) for side in shape], known_cuts(db, shape, m1**axes)
-        cuts = [cut_within(starts, side, m1) for starts, side in zip(known, shape, strict=True)]
-        coarse = tree_of_cuts(shape, [whole, known, cuts])
+        whole, cuts_known = [even_cuts(side, 1) for side in shape], known_cuts(db, shape, m1**axes)
+        cuts = [cut_within(starts, side, m1) for starts, side in zip(cuts_known, shape, strict=True)]
+        coarse = tree_of_cuts(shape, [whole, cuts_known, cuts])
         first = count_tree(db, coarse, [Fraction(0), Fraction(0), Fraction(1)], coarse_epsilon, site="coarse")
         counts = expected(first.and_known(known_levels(db, coarse)))
         parts = np.ceil(np.maximum(counts * float(fine_epsilon) / float(self.c2), 0) ** (1 / axes)).astype(np.int64)
@@ -263,8 +261,6 @@ class AHP(GridOption):
     Privacy: noisy cells by `AddNoise` with a share of epsilon; they are released, and the clusters are made of them.
     Then the clusters' counts by `AddNoiseByLevel` over one partition, with the rest.
 
-    Look at noisy counts, gather cells that seem to have equal ones, count the gatherings.
-
     Zhang, Chen, Xu, Meng, Xie, Towards accurate histogram publication under differential privacy, SDM 2014. Theirs
     clusters the noisy counts, those below a threshold taken for 0; here the noise is first taken out of them as
     `reading` does, which tells empty cells from others better than one threshold for all.
@@ -297,8 +293,8 @@ class AHP(GridOption):
         expected = _read(noisy, shape, cell_noise)
         order = np.argsort(-expected, kind="stable").astype(np.int64)
         falling = np.maximum(expected[order], LEAST_EXPECTED)
-        known = 1 if schema.neighbours == "add_remove" else 2
-        starts = gather(falling, float(self.price) * noise_variance(known / (epsilon - first)))
+        moved = 1 if schema.neighbours == "add_remove" else 2
+        starts = gather(falling, float(self.price) * noise_variance(moved / (epsilon - first)))
         tree = Tree(shape, order, (np.zeros(1, dtype=np.int64), starts))
         counted = count_tree(db, tree, [Fraction(0), Fraction(1)], epsilon - first, site="clusters")
         sums = np.add.reduceat(falling, starts)
@@ -339,12 +335,9 @@ class DAWA(GridOption):
     Privacy: `PickPartition` with a share of epsilon, then `AddNoiseByLevel` over a tree of the parts with the rest. The
     partition is released, so the tree and its shares may depend on it.
 
-    A private partition into parts of nearly equal counts, then the parts' totals as the workload needs them.
-
     Li, Hay, Miklau, Wang, A data- and workload-aware algorithm for range queries under differential privacy, PVLDB
-    7(5),
-    2014. Here the partition costs less noise (`PickPartition`), few levels of the tree over its parts are counted,
-       their shares found at once (`tree`), and what the noisy totals mean is worked out as `reading` has it.
+    7(5), 2014. Here the partition costs less noise (`PickPartition`), few levels of the tree over its parts are
+    counted, their shares found at once (`tree`), and what the noisy totals mean is worked out as `reading` has it.
     """
 
     version: ClassVar[int] = 3

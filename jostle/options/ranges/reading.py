@@ -129,10 +129,10 @@ class _Frame:
     step: Floats
 
     @classmethod
-    def around(cls, found: Floats, spread: Floats) -> _Frame:
+    def around(cls, counts: Floats, spread: Floats) -> _Frame:
         """The numbers around estimates with a variance, none below 0."""
         deviation = np.sqrt(np.maximum(spread, NO_NOISE))
-        middle = np.maximum(found, 0)
+        middle = np.maximum(counts, 0)
         low = np.maximum(middle - REACH * deviation, 0)
         return cls(low, (middle + REACH * deviation - low) / (POINTS - 1))
 
@@ -179,38 +179,38 @@ class _Found:
         """Values given at a frame's places per state, linear between them and beyond."""
         flat = values.reshape(-1, values.shape[-1])
         before = flat[self.index]
-        found: Floats = flat[self.index + 1]
-        found -= before
-        found *= self.beyond[..., None]
-        found += before
-        return found
+        logs_there: Floats = flat[self.index + 1]
+        logs_there -= before
+        logs_there *= self.beyond[..., None]
+        logs_there += before
+        return logs_there
 
     def curved(self, logs: Floats) -> Floats:
         """The same of logarithms that bend between the places."""
-        found = self.straight(logs)
+        curve = self.straight(logs)
         bends = _bends(logs).reshape(-1, logs.shape[-1])[self.index]
         bends *= (self.beyond * (self.beyond - 1) / 2)[..., None]
-        found += bends
-        return found
+        curve += bends
+        return curve
 
     def falling(self, logs: Floats) -> Floats:
         """The same of logarithms which beyond the frame must not rise again."""
         flat = logs.reshape(-1, logs.shape[-1])
-        found: Floats = flat[self.index]
-        slope = flat[self.index + 1] - found
+        logs_there: Floats = flat[self.index]
+        slope = flat[self.index + 1] - logs_there
         inside = np.clip(self.beyond, 0, 1)
         outside = self.beyond - inside
-        found += slope * inside[..., None]
+        logs_there += slope * inside[..., None]
         if outside.any():
             steep = np.where(outside[..., None] > 0, np.minimum(slope, -FALL), np.maximum(slope, FALL))
-            found += steep * outside[..., None]
-        return found
+            logs_there += steep * outside[..., None]
+        return logs_there
 
 
 def _rate(variance: Floats | float) -> Floats:
     """By how much the logarithm of discrete Laplace noise falls per unit, given its variance."""
-    found: Floats = 2 * np.arcsinh(np.sqrt(0.5 / np.asarray(variance, dtype=np.float64)))
-    return found
+    rate: Floats = 2 * np.arcsinh(np.sqrt(0.5 / np.asarray(variance, dtype=np.float64)))
+    return rate
 
 
 @frozen(eq=False)
@@ -331,8 +331,8 @@ class _Level:
 
 def _told(frame: _Frame, counts: Floats, rate: Floats | float) -> Floats:
     """The logarithms of how likely counts are at the places of a frame, in one column."""
-    found: Floats = -np.abs(counts[:, None] - frame.places) * np.broadcast_to(rate, counts.shape)[:, None]
-    return found[..., None]
+    logs: Floats = -np.abs(counts[:, None] - frame.places) * np.broadcast_to(rate, counts.shape)[:, None]
+    return logs[..., None]
 
 
 def _parent(tree: Tree, level: int, lower: _Level, frame: _Frame, model: SplitModel) -> tuple[Floats, Floats]:
@@ -367,21 +367,21 @@ def read_leaves(
     *counts* has the noisy counts per level, None where a level was not counted, and *noise* their variances, one per
     level or one per node.
     """
-    found, spread = least_squares(tree, counts, noise)
+    estimates, spread = least_squares(tree, counts, noise)
     if np.max(noise[-1]) < NO_NOISE:
-        return nonnegative(tree, found, spread)
+        return nonnegative(tree, estimates, spread)
     deepest = max(level for level, starts in enumerate(tree.starts) if len(starts) <= MOST_READ)
-    frame = _Frame.around(found[deepest], spread[deepest])
-    told = _told(frame, found[deepest], _rate(np.maximum(spread[deepest], NO_NOISE)))
+    frame = _Frame.around(estimates[deepest], spread[deepest])
+    told = _told(frame, estimates[deepest], _rate(np.maximum(spread[deepest], NO_NOISE)))
     levels = [_Level.of(frame, told, frame.places[..., None])]
     for level in reversed(range(deepest)):
-        frame = _Frame.around(found[level], spread[level])
+        frame = _Frame.around(estimates[level], spread[level])
         logs, parts = _parent(tree, level, levels[-1], frame, model)
         own = counts[level]
         if own is not None:
             logs += _told(frame, np.asarray(own, dtype=np.float64), _rate(np.maximum(noise[level], NO_NOISE)))
         levels.append(_Level.of(frame, logs, parts))
-    return _split_down(tree, levels[::-1], found, spread, model)
+    return _split_down(tree, levels[::-1], estimates, spread, model)
 
 
 def careful_leaves(
@@ -402,12 +402,12 @@ def careful_leaves(
 def _chances(logs: Floats, states: Floats) -> Floats:
     """The chances of states, a row for each node, given their chances before and how likely they make counts."""
     likely = np.exp(logs - logs.max(axis=1, keepdims=True)) * states
-    found: Floats = likely / np.maximum(likely.sum(axis=1, keepdims=True), 1e-300)
-    return found
+    chances: Floats = likely / np.maximum(likely.sum(axis=1, keepdims=True), 1e-300)
+    return chances
 
 
 def _split_down(
-    tree: Tree, levels: Sequence[_Level], found: Sequence[Floats], spread: Sequence[Floats], model: SplitModel
+    tree: Tree, levels: Sequence[_Level], estimates: Sequence[Floats], spread: Sequence[Floats], model: SplitModel
 ) -> Floats:
     """The leaves' counts: from the root, each node's count is split as its children's messages suggest."""
     root = levels[0]
@@ -427,5 +427,5 @@ def _split_down(
         counts, states = lower, handed
     for level in range(len(levels) - 1, len(tree.starts) - 1):
         parents = tree.parents(level + 1)
-        counts = simplex(found[level + 1], spread[level + 1], counts, tree.first_children[level], parents)
+        counts = simplex(estimates[level + 1], spread[level + 1], counts, tree.first_children[level], parents)
     return counts

@@ -257,42 +257,44 @@ def least_squares(
     leaves = counts[-1]
     if leaves is None:
         raise ValueError("the leaves of a tree have no counts")
-    found, spread = (
+    estimates, spread = (
         [np.asarray(leaves, dtype=np.float64)],
         [np.array(np.broadcast_to(noise[-1], len(leaves)), dtype=np.float64)],
     )
     for level in reversed(range(len(tree.starts) - 1)):
-        sums = np.add.reduceat(found[-1], tree.first_children[level])
+        sums = np.add.reduceat(estimates[-1], tree.first_children[level])
         variance = np.add.reduceat(spread[-1], tree.first_children[level])
         own = counts[level]
         if own is not None:
             weight = variance / (variance + noise[level])
             sums = weight * own + (1 - weight) * sums
             variance = weight * noise[level]
-        found.append(sums)
+        estimates.append(sums)
         spread.append(variance)
-    return found[::-1], spread[::-1]
+    return estimates[::-1], spread[::-1]
 
 
-def top_down(tree: Tree, found: Sequence[Floats], spread: Sequence[Floats]) -> Floats:
+def top_down(tree: Tree, estimates: Sequence[Floats], spread: Sequence[Floats]) -> Floats:
     """The leaves' least-squares counts: downwards, what a node has over its children's sum is shared out."""
-    exact = found[0]
+    exact = estimates[0]
     for level in range(len(tree.starts) - 1):
         first, parents = tree.first_children[level], tree.parents(level + 1)
-        excess = (exact - np.add.reduceat(found[level + 1], first)) / np.add.reduceat(spread[level + 1], first)
-        exact = found[level + 1] + spread[level + 1] * excess[parents]
+        excess = (exact - np.add.reduceat(estimates[level + 1], first)) / np.add.reduceat(spread[level + 1], first)
+        exact = estimates[level + 1] + spread[level + 1] * excess[parents]
     return exact
 
 
-def nonnegative(tree: Tree, found: Sequence[Floats], spread: Sequence[Floats]) -> Floats:
+def nonnegative(tree: Tree, estimates: Sequence[Floats], spread: Sequence[Floats]) -> Floats:
     """Counts of the leaves, none below 0: downwards, each node's count is split among its children.
 
     The split is the nearest to the children's estimates, in squared distance over variance, that has no negative count
     and adds up to the node's.
     """
-    exact = np.maximum(found[0], 0)
+    exact = np.maximum(estimates[0], 0)
     for level in range(len(tree.starts) - 1):
-        exact = simplex(found[level + 1], spread[level + 1], exact, tree.first_children[level], tree.parents(level + 1))
+        exact = simplex(
+            estimates[level + 1], spread[level + 1], exact, tree.first_children[level], tree.parents(level + 1)
+        )
     return exact
 
 
@@ -364,8 +366,8 @@ def tree_error(shares: Floats, load: Floats, sizes: Floats) -> Floats:
     *shares* may have a row per choice of shares.
     """
     told = np.cumsum((sizes * shares**2)[..., ::-1], axis=-1)[..., ::-1]
-    found: Floats = (np.diff(load, prepend=0) / np.maximum(told, 1e-300)).sum(axis=-1)
-    return found
+    error: Floats = (np.diff(load, prepend=0) / np.maximum(told, 1e-300)).sum(axis=-1)
+    return error
 
 
 def best_shares(load: Floats, sizes: Floats) -> Floats:

@@ -42,8 +42,8 @@ def inverse_haar(coefficients: ArrayLike, axis: int = 0) -> Floats:
     >>> inverse_haar([10, -4, -1, -1]).tolist()
     [1.0, 2.0, 3.0, 4.0]
     """
-    found = np.asarray(coefficients, dtype=np.float64)
-    moved = found if axis == 0 else np.moveaxis(found, axis, 0)
+    cells = np.asarray(coefficients, dtype=np.float64)
+    moved = cells if axis == 0 else np.moveaxis(cells, axis, 0)
     side = len(moved)
     # Halved beforehand as often as they will be: by powers of two, which round nothing.
     shares = np.empty(side)
@@ -113,10 +113,10 @@ def haar_variances(workload: Boxes, noise: Sequence[float]) -> Floats:
     """Each query's variance, given that of each level's noise; the coefficients are independent."""
     weights = [level_weights(workload, axis) for axis in range(len(workload.shape))]
     grid = np.asarray(noise, dtype=np.float64).reshape([each.shape[1] for each in weights])
-    found: Floats = np.tensordot(weights[-1], grid, axes=(1, grid.ndim - 1))
+    variances: Floats = np.tensordot(weights[-1], grid, axes=(1, grid.ndim - 1))
     for each in reversed(weights[:-1]):
-        found = np.einsum("q...l,ql->q...", found, each)
-    return found
+        variances = np.einsum("q...l,ql->q...", variances, each)
+    return variances
 
 
 def level_loads(workload: Boxes) -> Floats:
@@ -165,9 +165,7 @@ def noisy_wavelet(db: Probe, workload: Workload | None, epsilon: Fraction, *, si
 @option
 @frozen
 class Privelet(GridOption):
-    """Adds noise to wavelet coefficients, so that a long range needs few of them: linear, with exact error bars.
-
-    Noise on the Haar wavelet coefficients of the grid.
+    """Adds noise to Haar wavelet coefficients, so that a long range needs few of them: linear, with exact error bars.
 
     Xiao, Wang, Gehrke, Differential privacy via wavelet transforms, ICDE 2010. The paper's weights amount to equal
     shares of the budget for all levels; here the workload decides, where there is one.

@@ -41,6 +41,8 @@ from jostle.tasks.selection import SELECTION, SelectedFeatures
 Integers = NDArray[np.int64]
 MOST_CELLS = 2**26
 """Features by classes: more are not counted at once."""
+MOST_SCORE = 2**50
+"""Thresholds are compared with up to it: beyond, all features pass, or none."""
 ROWS_SHARE = Fraction(1, 20)
 """Of the budget, for the number of records, where IG needs it and nobody knows it."""
 
@@ -251,8 +253,6 @@ class FirstFeatures(Selector):
 
     Privacy: which features they are is a public fact; the model is naive Bayes's one tally.
 
-    The first features as the schema lists them, all of them, or none: what no row has to be asked for.
-
     A selector that asks has to be better than these.
     """
 
@@ -325,8 +325,6 @@ class PrivateKD(AskingSelector):
     """Selects the features that best tell apart rows of different classes, one after the other.
 
     Privacy: *top* picks, each with an equal part of epsilon.
-
-    Selection by k-discernibility: features that together tell records of different labels apart.
 
     Vinterbo. Differentially private projected histograms. ECML PKDD 2012: the feature that adds most to the number of
     pairs of records of different labels that are told apart, by a private pick, then the one that adds most to that,
@@ -401,8 +399,6 @@ class ScorePerturbation(ScoredSelector):
 
     Privacy: noisy counts of every feature by class, in one tally that costs epsilon; all else is computed from these.
 
-    Score perturbation: noise on the counts of all features, and the best scores computed from them.
-
     Stoddard, Chen, Machanavajjhala. Differentially private algorithms for empirical machine learning. 2014, section
     3.2, with noise on counts in place of scores: a record changes the counts of the features it has, and no others,
     while it changes PI and IG of all features.
@@ -463,13 +459,9 @@ class SparseVector(ScoredSelector):
             threshold = db.perform(FindNthLargest(score, places), spent, site="threshold")
             left -= spent
         share = self.share(places, rises=score.rises(db.schema))
-        answer: NDArray[np.int64] = db.perform(FindAbove(score, _within(threshold), places, share), left, site="test")
+        threshold = max(-MOST_SCORE, min(MOST_SCORE, threshold))
+        answer: NDArray[np.int64] = db.perform(FindAbove(score, threshold, places, share), left, site="test")
         return answer
-
-
-def _within(threshold: int) -> int:
-    """A threshold that can be compared with: beyond, all features pass, or none."""
-    return max(-(2**50), min(2**50, threshold))
 
 
 NoisyCut = preset(

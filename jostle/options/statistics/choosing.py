@@ -79,9 +79,9 @@ def narrower(db: Probe, column: str, epsilon: Fraction, *, summed: bool) -> floa
     window = None if seen is None else window_of(seen, db.schema, column)
     if seen is None or window is None:
         return 0.0
-    grain, known, own = grain_in(db.schema, column), db.schema[column], float(epsilon / db.unit)
+    grain, declared, own = grain_in(db.schema, column), db.schema[column], float(epsilon / db.unit)
     low, high, least, most = (float(grain.number(step)) for step in (*window, 0, grain.span))
-    cuts = np.array(getattr(known, "cut_points", ()), dtype=np.float64)
+    cuts = np.array(getattr(declared, "cut_points", ()), dtype=np.float64)
     far = np.maximum(np.maximum(low - cuts[:-1], cuts[1:] - high), 0)
     counts, variance = seen.counts[: len(far)], seen.variance[: len(far)]
     beyond = max(0.0, float(far @ counts)) + 2 * math.sqrt(float(far * far @ variance))
@@ -139,6 +139,6 @@ def answer(what: str, db: Probe, asked: tuple[Any, ...], epsilon: Amount, site: 
     option = rule.chosen(seen)
     option.check(schema, read, budget / db.unit)
     db.note_choice(Chosen.one(site, what, option.name, seen=seen, why=rule.formula))
-    found: Measured = bought(option, db, read, budget, site)
-    db.note_answer(found.said, site=site)
-    return found
+    statistic: Measured = bought(option, db, read, budget, site)
+    db.note_answer(statistic.said, site=site)
+    return statistic

@@ -183,14 +183,14 @@ class ClippedSum(Clipped):
 
 def window_of(seen: Look, schema: Schema, column: str) -> Window | None:
     """The steps from the first to the last bin where rows surely fall, with as much again on either side; or None."""
-    known: Any = schema[column]
-    if not isinstance(known, Numeric):
+    declared: Any = schema[column]
+    if not isinstance(declared, Numeric):
         return None
     grain = grain_in(schema, column)
-    surely = np.flatnonzero((seen.counts > STANDS_OUT * np.sqrt(seen.variance))[: known.bin_count])
+    surely = np.flatnonzero((seen.counts > STANDS_OUT * np.sqrt(seen.variance))[: declared.bin_count])
     if not len(surely):
         return None
-    cuts = [Fraction(cut) for cut in known.cut_points]
+    cuts = [Fraction(cut) for cut in declared.cut_points]
     first, last = int(surely[0]), int(surely[-1]) + 1
     room = (cuts[last] - cuts[first]) / 2
     low, high = cuts[first] - room, cuts[last] + room
