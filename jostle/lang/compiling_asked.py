@@ -364,12 +364,11 @@ def _builtin(compiler: Compiler, node: nodes.Call, builtin: Builtin, scope: Scop
     if name in BUYING:
         buy, site = BUYING[name], scope.site(node, name)
         return compiler.guarded(lambda frame: buy(frame, site, *[part(frame) for part in parts]), span)
-    operation, only = PLAIN[name], parts[0]
-    alone = len(parts) == 1
+    operation, only = PLAIN[name], parts[0] if len(parts) == 1 else None
 
     def run(frame: Frame) -> Any:
         try:
-            return operation(only(frame)) if alone else operation(*[part(frame) for part in parts])
+            return operation(*[part(frame) for part in parts]) if only is None else operation(only(frame))
         except MISTAKES as mistake:
             raise compiler.placed(mistake, span) from None
 
