@@ -88,9 +88,9 @@ def _made_with(function: Callable[..., object], placed: tuple[object, ...], name
     """The name of an Option with the parameters that its call was given instead; None where there are none such."""
     kind = type(placed[0]) if placed else object
     strange = named.keys() - signature(function).parameters
-    parameters = strange & {each.alias for each in getattr(kind, "__attrs_attrs__", ())}
+    parameters = strange & {name.alias for name in getattr(kind, "__attrs_attrs__", ())}
     # Of any other value nothing is said: it may hold rows.
-    given = ", ".join(f"{each}={named[each]}" for each in sorted(parameters) if isinstance(named[each], int | str))
+    given = ", ".join(f"{name}={named[name]}" for name in sorted(parameters) if isinstance(named[name], int | str))
     return f'options.get("{kind.__name__}({given})")(db, epsilon=0.1)' if given else None
 
 

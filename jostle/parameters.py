@@ -150,5 +150,5 @@ def is_parameter(attribute: Attribute[Any]) -> bool:
 
 def parameters_of(kind: type) -> Mapping[str, Parameter]:
     """The parameters of an Option's class, in order."""
-    held = {each.name: each.metadata.get(HELD) for each in fields(kind)}
-    return MappingProxyType({name: each for name, each in held.items() if isinstance(each, Parameter)})
+    held = {attribute.name: attribute.metadata.get(HELD) for attribute in fields(kind)}
+    return MappingProxyType({name: attribute for name, attribute in held.items() if isinstance(attribute, Parameter)})

@@ -130,7 +130,7 @@ def shipped_choice(name: str) -> ChoiceMaker:
     if not isinstance(name, str) or name not in SHIPPED:
         raise ChoiceError(f"no maker {shown(name)} came with Jostle", fix=f"one of {', '.join(SHIPPED)}")
     shipped = SHIPPED[name]
-    among = [get(each) for each in shipped.among]
+    among = [get(option) for option in shipped.among]
     judge = None if shipped.judge is None else shipped.task.judge(shipped.judge)
     maker = ChoiceMaker(among=among, informed_by=shipped.informed_by, label=name, axes=shipped.axes)
     try:

@@ -216,11 +216,13 @@ class Advice:
         figure = new_figure(7, 4.5)
         axes = figure.add_subplot()
         for rank, option in enumerate(self.options):
-            of_option = sorted((each for each in self.expected if each.option == option), key=lambda each: each.epsilon)
-            epsilons = [float(each.epsilon) for each in of_option]
-            (line,) = axes.plot(epsilons, [each.loss for each in of_option], marker="o", label=option)
+            of_option = sorted(
+                (point for point in self.expected if point.option == option), key=lambda point: point.epsilon
+            )
+            epsilons = [float(point.epsilon) for point in of_option]
+            (line,) = axes.plot(epsilons, [point.loss for point in of_option], marker="o", label=option)
             if not rank:
-                low, high = [each.low for each in of_option], [each.high for each in of_option]
+                low, high = [point.low for point in of_option], [point.high for point in of_option]
                 axes.fill_between(epsilons, low, high, color=line.get_color(), alpha=0.15, linewidth=0)
         axes.set_xscale("log")
         axes.set_xlabel("epsilon")

@@ -127,7 +127,7 @@ def _in_file(named: str) -> str:
     name = held.name if isinstance(held, Option) else inside
     if name in own():
         return str(name)
-    auditable = [each for each, value in defined.items() if isinstance(value, Subject) or value in own().values()]
+    auditable = [called for called, value in defined.items() if isinstance(value, Subject) or value in own().values()]
     raise AuditError(
         f"{path} has no Option and no Subject {inside!r} to audit",
         why="an Option is registered with @jostle.option, and a mechanism with jostle.audit.register(Subject(...))",

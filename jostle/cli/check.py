@@ -41,7 +41,7 @@ def check(
         facts = Schema.read(schema)
     files = list(_files(programs))
     told = [_check(file, facts, as_json=json_) for file in files]
-    wrong = sum(each["status"] != 0 for each in told)
+    wrong = sum(result["status"] != 0 for result in told)
     if json_:
         alone = len(programs) == 1 and not programs[0].is_dir()
         say_json(told[0] if alone else {"programs": told, "status": MISTAKE if wrong else 0})

@@ -126,8 +126,8 @@ def connect(
     whom = about(None if schema.rows_per_person is None else (schema.rows_per_person,))
     amount = "" if left is None else f"epsilon {show_amount(left)} is left of your share, "
     headline(f"{url}: {amount}{whom} under {schema.neighbours}")
-    for each in warned:
-        echo(f"warning: {each.message}")
+    for warning in warned:
+        echo(f"warning: {warning.message}")
     table(("column", "kind", "cells", ""), columns, right=("cells",))
 
 
@@ -392,7 +392,7 @@ def export(
 
     path = _log(file)
     count = sum(1 for _ in entries(path))
-    lines = "".join(each.read_text("utf-8") for each in files_of(path)).splitlines(keepends=True)[:count]
+    lines = "".join(part.read_text("utf-8") for part in files_of(path)).splitlines(keepends=True)[:count]
     if out is None:
         echo_lines("".join(lines).rstrip("\n"))
         return

@@ -378,8 +378,8 @@ def explain_choices(
 
     explained = explanations(read_trace(file))
     if json_:
-        say_json([each.as_data() for each in explained])
+        say_json([choice.as_data() for choice in explained])
     elif not explained:
         echo("nothing was chosen in this run")
     else:
-        echo_lines("\n\n".join(each.as_text() for each in explained))
+        echo_lines("\n\n".join(choice.as_text() for choice in explained))

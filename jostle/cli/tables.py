@@ -33,9 +33,9 @@ def infer(  # noqa: PLR0917 - a command's options
         warnings.simplefilter("always")
         schema = Schema.infer_public(data, label=label, bins=bins, texts=texts, words=words)
     # At the head of the file, where a person may be declared by taking a mark away.
-    notes = "".join(f"# {visible(str(each.message))}\n" for each in told)
-    for each in told:
-        echo(f"warning: {each.message}", err=True)
+    notes = "".join(f"# {visible(str(warning.message))}\n" for warning in told)
+    for warning in told:
+        echo(f"warning: {warning.message}", err=True)
     echo(f"taken as public: values and bounds of {data} stand in the schema, for everybody to see", err=True)
     if out is not None:
         schema.write(out)

@@ -191,13 +191,13 @@ def account_data(statement: AccountStatement) -> dict[str, Any]:
         "promises": [_promise_data(promise) for promise in statement.promises],
         "tables": [
             {
-                "table": each.name,
-                "columns": list(each.facts.columns),
-                "person": each.facts.person,
-                "rows_per_person": each.facts.rows_per_person,
-                "spent": str(each.spent),
+                "table": opened.name,
+                "columns": list(opened.facts.columns),
+                "person": opened.facts.person,
+                "rows_per_person": opened.facts.rows_per_person,
+                "spent": str(opened.spent),
             }
-            for each in statement.tables
+            for opened in statement.tables
         ],
     }
 
@@ -212,7 +212,7 @@ def _promise_data(promise: Promise) -> dict[str, Any]:
 
 
 def _ledger_data(statement: AccountStatement) -> dict[str, Any]:
-    names = {each.number: each.name for each in statement.tables}
+    names = {opened.number: opened.name for opened in statement.tables}
     return account_data(statement) | {
         "reservations": [
             {

@@ -239,8 +239,8 @@ def check_set_aside(aside: Corpus, learned_from: Iterable[KnownByName]) -> None:
     What is learned from may be known by name alone; where its rows are at hand, so are those who share them.
     """
     listed = list(learned_from)
-    by_digest = {each.digest: each for each in listed}
-    by_group = {group: each for each in listed for group in groups_of(each)}
+    by_digest = {database.digest: database for database in listed}
+    by_group = {group: database for database in listed for group in groups_of(database)}
     for judged in aside:
         if judged.digest in by_digest:
             raise _shared(judged, f"has the same rows as {by_digest[judged.digest].name}, which is learned from")
@@ -249,12 +249,12 @@ def check_set_aside(aside: Corpus, learned_from: Iterable[KnownByName]) -> None:
                 raise _shared(
                     judged, f"is of the group {group}, and so is {by_group[group].name}, which is learned from"
                 )
-    rows = [(each, each.marks) for each in listed if isinstance(each, PublicDatabase)]
+    rows = [(database, database.marks) for database in listed if isinstance(database, PublicDatabase)]
     for judged in aside:
         marks = judged.marks
-        for each, others in rows:
+        for database, others in rows:
             if marks is not None and others is not None and related(marks, others):
-                raise _shared(judged, f"shares rows with {each.name}, which is learned from")
+                raise _shared(judged, f"shares rows with {database.name}, which is learned from")
 
 
 def _shared(judged: PublicDatabase, said: str) -> CorpusError:

@@ -59,14 +59,14 @@ class PublicFiles:
         """
         given = [Path(path) for path in paths]
         look = _Look()
-        for each in given:
-            if each.is_dir():
-                look.into(real_path(each))
-            elif is_regular(each) and stem_of(each) is not None:
-                look.at(real_path(each.parent) / each.name)
+        for source in given:
+            if source.is_dir():
+                look.into(real_path(source))
+            elif is_regular(source) and stem_of(source) is not None:
+                look.at(real_path(source.parent) / source.name)
             else:
                 raise CorpusError(
-                    f"there is no folder of public data {str(each)!r}", fix="--public a folder, or one of its files"
+                    f"there is no folder of public data {str(source)!r}", fix="--public a folder, or one of its files"
                 )
         return cls(
             Path.cwd(),
@@ -113,7 +113,7 @@ class _Look:
         paths = [folder / name for name in names if is_regular(folder / name)]
         looked_at = [(path, self.at(path)) for path in paths]
         listed = groups_content(folder / GROUPS, read_public)
-        corpus = assembled(folder, [(path, _database(each)) for path, each in looked_at], listed)
+        corpus = assembled(folder, [(path, _database(looked)) for path, looked in looked_at], listed)
         marks = {path.name: self.marks.get(str(path), "") for path in paths}
         if isinstance(listed, FileContent):
             marks[GROUPS] = listed.mark.digest

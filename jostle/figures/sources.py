@@ -49,17 +49,17 @@ def found_tables(wanted: tuple[Wanted, ...], folder: Path | None) -> tuple[dict[
         raise CorpusError(f"there is no folder {folder}", fix="--data a folder of public tables, NAME.csv.gz")
     tables: dict[str, PublicTable] = {}
     said = []
-    for each in wanted:
-        if (table := each.found(folder)) is not None:
-            tables[each.name] = table
-        elif (other := each.replaced()) is not None:
+    for table_wanted in wanted:
+        if (table := table_wanted.found(folder)) is not None:
+            tables[table_wanted.name] = table
+        elif (other := table_wanted.replaced()) is not None:
             tables[other.name] = other
-            said.append(f"{other.name} stands in for {each.name}: {_way(each)}")
+            said.append(f"{other.name} stands in for {table_wanted.name}: {_way(table_wanted)}")
         else:
-            said.append(f"{each.name} is left out: {_way(each)}")
+            said.append(f"{table_wanted.name} is left out: {_way(table_wanted)}")
     if not tables:
         raise CorpusError(
-            f"none of the public tables {', '.join(each.name for each in wanted)} is at hand",
+            f"none of the public tables {', '.join(table_wanted.name for table_wanted in wanted)} is at hand",
             why="they are looked for in the folder of --data, and among what comes with packages",
             fix='pip install "jostle[corpora]", or --data a folder with NAME.csv.gz, whose last column is label',
         )

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from attrs import frozen
+from attrs import astuple, frozen
 
 from jostle.errors import VaultError
 from jostle.owner.together import Together
@@ -128,8 +128,7 @@ class Answers:
 
     def begin(self, line: SessionLine) -> None:
         """Keep a session."""
-        values = (line.session, line.token, line.table, line.share, line.root)
-        self._write("INSERT INTO sessions VALUES (?, ?, ?, ?, ?)", *values)
+        self._write("INSERT INTO sessions VALUES (?, ?, ?, ?, ?)", *astuple(line))
 
     def end(self, session: str) -> None:
         """Let a session go, and first of all its answers' keys."""
@@ -177,17 +176,16 @@ class Answers:
 
     def _put(self, given: Sequence[Given]) -> Sequence[None]:
         with self._changing():
-            self._add("INSERT INTO answers", [(each.key, each.session, each.bound, each.reply) for each in given])
-            entries = [(each.entry, each.answer) for each in given if each.entry is not None]
+            self._add(
+                "INSERT INTO answers", [(answer.key, answer.session, answer.bound, answer.reply) for answer in given]
+            )
+            entries = [(answer.entry, answer.answer) for answer in given if answer.entry is not None]
             self._add("INSERT OR REPLACE INTO book", entries)
         return [None] * len(given)
 
     def _derive(self, given: Sequence[Derived]) -> Sequence[None]:
         with self._changing():
-            rows = [
-                (each.session, each.above, each.public, each.question, each.details, " ".join(each.handles))
-                for each in given
-            ]
+            rows = [(*astuple(derived, recurse=False)[:-1], " ".join(derived.handles)) for derived in given]
             self._add("INSERT INTO derived", rows)
         return [None] * len(given)
 

@@ -88,7 +88,7 @@ class Connection:
         if "handles" not in reply:
             return made(reply["answer"])
         digested = reply["schema"]
-        keys = tuple(self.key(each, digested) for each in reply["handles"])
+        keys = tuple(self.key(told, digested) for told in reply["handles"])
         return keys if reply["several"] else keys[0]
 
     def _asked(self, handle: str, question: str, details: list[Any]) -> dict[str, Any]:

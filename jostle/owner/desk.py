@@ -174,7 +174,9 @@ class Desk:
             return HTMLResponse(page, UNAUTHORISED, headers=HEADERS)
         cookie = secrets.token_urlsafe(32)
         with self._lock:
-            self._signed_in = {key: each for key, each in self._signed_in.items() if each.until > time.monotonic()}
+            self._signed_in = {
+                key: person for key, person in self._signed_in.items() if person.until > time.monotonic()
+            }
             while len(self._signed_in) >= MOST_SIGNED_IN:
                 del self._signed_in[next(iter(self._signed_in))]
             until = time.monotonic() + HOURS * 3600

@@ -209,8 +209,8 @@ class Bearers:
         except Exception:  # noqa: BLE001 - a server that is asked may answer anything
             return None
         keys = {}
-        for each in held if isinstance(held, list) else ():
+        for jwk in held if isinstance(held, list) else ():
             with suppress(jwt.PyJWTError, AttributeError, TypeError, ValueError):
-                if each.get("kty") in KINDS_OF_KEYS and each.get("use", "sig") == "sig":
-                    keys[each.get("kid")] = jwt.PyJWK(each)
+                if jwk.get("kty") in KINDS_OF_KEYS and jwk.get("use", "sig") == "sig":
+                    keys[jwk.get("kid")] = jwt.PyJWK(jwk)
         return keys

@@ -305,14 +305,14 @@ class State:
         if part.more:
             return
         given = State(whole=self.whole)
-        for each in self.coming:
-            given.keys |= {key.handle: key for key in each.keys}
-            given.revoked |= {*each.revoked}
-            given.used |= dict(each.used)
-            given.shares |= {share.number: share for share in each.shares}
-            given.requests |= {request.wait.number: request for request in each.requests}
-            given.since |= {(name, about): amount for name, about, amount in each.since}
-            given.by_day |= {(day, table, name): amount for day, table, name, amount in each.by_day}
+        for piece in self.coming:
+            given.keys |= {key.handle: key for key in piece.keys}
+            given.revoked |= {*piece.revoked}
+            given.used |= dict(piece.used)
+            given.shares |= {share.number: share for share in piece.shares}
+            given.requests |= {request.wait.number: request for request in piece.requests}
+            given.since |= {(name, about): amount for name, about, amount in piece.since}
+            given.by_day |= {(day, table, name): amount for day, table, name, amount in piece.by_day}
         for share in given.shares.values():
             if not share.revoked:
                 given.live[share.table, share.holder] = share.number
@@ -330,13 +330,13 @@ class State:
         days = ((*day, amount) for day, amount in self.by_day.items())
         since = ((*whose, amount) for whose, amount in self.since.items())
         return [
-            *(Carried(more=True, keys=tuple(each)) for each in batched(self.keys.values(), 8 * AT_ONCE)),
-            *(Carried(more=True, revoked=tuple(each)) for each in batched(sorted(self.revoked), 8 * AT_ONCE)),
-            *(Carried(more=True, used=tuple(each)) for each in batched(self.used.items(), 8 * AT_ONCE)),
-            *(Carried(more=True, shares=tuple(each)) for each in batched(self.shares.values(), 8 * AT_ONCE)),
-            *(Carried(more=True, requests=tuple(each)) for each in batched(self.requests.values(), AT_ONCE)),
-            *(Carried(more=True, since=tuple(each)) for each in batched(since, 8 * AT_ONCE)),
-            *(Carried(more=True, by_day=tuple(each)) for each in batched(days, 8 * AT_ONCE)),
+            *(Carried(more=True, keys=tuple(batch)) for batch in batched(self.keys.values(), 8 * AT_ONCE)),
+            *(Carried(more=True, revoked=tuple(batch)) for batch in batched(sorted(self.revoked), 8 * AT_ONCE)),
+            *(Carried(more=True, used=tuple(batch)) for batch in batched(self.used.items(), 8 * AT_ONCE)),
+            *(Carried(more=True, shares=tuple(batch)) for batch in batched(self.shares.values(), 8 * AT_ONCE)),
+            *(Carried(more=True, requests=tuple(batch)) for batch in batched(self.requests.values(), AT_ONCE)),
+            *(Carried(more=True, since=tuple(batch)) for batch in batched(since, 8 * AT_ONCE)),
+            *(Carried(more=True, by_day=tuple(batch)) for batch in batched(days, 8 * AT_ONCE)),
             Carried(more=False),
         ]
 
@@ -435,7 +435,7 @@ def files_of(path: Path) -> list[Path]:
     """The files of a log, the oldest first: those that were set aside, and the one that is written."""
     older = sorted(path.parent.glob(f"{path.stem}.{'[0-9]' * DIGITS}{path.suffix}"))
     # What a crash left between two steps of setting aside is one file with two names.
-    return [*(each for each in older if not (path.exists() and each.samefile(path))), path]
+    return [*(file for file in older if not (path.exists() and file.samefile(path))), path]
 
 
 def set_aside(path: Path, first: int) -> Path:
@@ -689,7 +689,7 @@ class Log:
 
     def _check_before(self, entry: LogLine) -> None:
         """Refuse a file that does not follow the one that was set aside last, where that is still here."""
-        older = [each for each in files_of(self.path)[:-1] if each < set_aside(self.path, entry.number)]
+        older = [file for file in files_of(self.path)[:-1] if file < set_aside(self.path, entry.number)]
         if not older:
             return
         *_, last = [b"", *older[-1].read_bytes().splitlines(keepends=True)]

@@ -138,8 +138,10 @@ class Office:
         self.settings = settings
         self.assume_no_collusion = settings.assume_no_collusion
         self.tables: Mapping[str, ServedTable] = {
-            name: ServedTable(name, each.data, each.promise, each.vault, each.made_up, schema=Schema.read(each.schema))
-            for name, each in settings.tables.items()
+            name: ServedTable(
+                name, table.data, table.promise, table.vault, table.made_up, schema=Schema.read(table.schema)
+            )
+            for name, table in settings.tables.items()
         }
         settings.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._log = Log(settings.folder / LOG_NAME)
@@ -174,9 +176,9 @@ class Office:
 
     def make_tables(self) -> list[str]:
         """Make up the rows that are to be made up and are not there; return the tables that have such rows."""
-        for each in self.tables.values():
-            each.make_up()
-        return [each.name for each in self.tables.values() if each.made_up]
+        for table in self.tables.values():
+            table.make_up()
+        return [table.name for table in self.tables.values() if table.made_up]
 
     # Who asks
 
@@ -214,7 +216,7 @@ class Office:
         """All live shares of an asker."""
         with self.state() as state:
             held = [state.share(name, asker.name) for name in self.tables if asker.may("ask", name)]
-        return [each for each in held if each is not None]
+        return [share for share in held if share is not None]
 
     def vault(self, share: Share) -> Path:
         """The vault that a share is charged to: the promise's, or its holder's own where no collusion is assumed."""
@@ -299,7 +301,11 @@ class Office:
                     why=f"it has {len(text):,} characters, and {MOST_REQUEST:,} are shown",
                     fix="ask several shorter ones",
                 )
-            own = [each for each in state.requests.values() if each.wait.name == asker.name and each.state == "waiting"]
+            own = [
+                request
+                for request in state.requests.values()
+                if request.wait.name == asker.name and request.state == "waiting"
+            ]
             if len(own) >= MOST_WAITING:
                 raise AccessError(
                     f"{len(own)} requests of {shown(asker.name)} wait already", fix="wait until the owner has decided"
@@ -323,7 +329,7 @@ class Office:
     def spent_each(self, outcomes: Sequence[tuple[Permit, Fraction, Decision]]) -> Sequence[JostleError | None]:
         """The same of several, by one write; return of each what would be raised."""
         try:
-            problems = self._log.write_each([partial(_settled, *each) for each in outcomes])
+            problems = self._log.write_each([partial(_settled, *outcome) for outcome in outcomes])
         finally:
             with self._log.held():
                 for permit, _, _ in outcomes:
@@ -414,13 +420,13 @@ class Office:
         if apart and share is None:
             return served.promise
         account = served.account(served.vault if share is None else self.vault(share))
-        given = [each for each in state.shares.values() if each.about == served.about]
+        given = [part for part in state.shares.values() if part.about == served.about]
         if apart and share is not None:
-            given = [each for each in given if each.holder == share.holder]
+            given = [part for part in given if part.holder == share.holder]
         # What is charged is taken off the vault first, and off the share later: meanwhile it counts twice, never not.
-        left = account.left - sum((each.left for each in given), Fraction(0))
+        left = account.left - sum((part.left for part in given), Fraction(0))
         # By the log alone as well: a vault may be put back as it was before.
-        unspent = account.promise - sum((each.spent + each.left for each in given), Fraction(0))
+        unspent = account.promise - sum((part.spent + part.left for part in given), Fraction(0))
         return max(min(left, unspent), Fraction(0))
 
     def revoke_share(self, number: int, reason: str, *, by: str = HERE) -> Share:
@@ -473,7 +479,7 @@ def canonical(request: Mapping[str, Any]) -> str:
 
 def kinds_of(request: Mapping[str, Any]) -> list[object]:
     """What kind of question a request is, and of which kinds what it asks is: `perform`, `AddNoise`."""
-    asks = [each.get("kind") for each in request.get("asks", ()) if isinstance(each, Mapping)]
+    asks = [ask.get("kind") for ask in request.get("asks", ()) if isinstance(ask, Mapping)]
     return [request.get("kind"), *asks]
 
 

@@ -70,7 +70,7 @@ class OfficeView:
     @classmethod
     def of(cls, office: Office) -> OfficeView:
         """What an office has to show now."""
-        promises = {name: (each.account(each.vault), office.free(name)) for name, each in office.tables.items()}
+        promises = {name: (table.account(table.vault), office.free(name)) for name, table in office.tables.items()}
         with office.state() as state:
             keys = [(key, state.used.get(key.handle, ""), key.handle in state.revoked) for key in state.keys.values()]
             return cls(
@@ -199,18 +199,18 @@ def _waiting(view: OfficeView, asker: Asker, mark: str) -> str:
 def _promises(view: OfficeView) -> str:
     parts = []
     for name, (account, free) in view.promises.items():
-        live = [each for each in view.shares if each.table == name and not each.revoked and each.left]
+        live = [share for share in view.shares if share.table == name and not share.revoked and share.left]
         bar = [_stretch("other", account.spent, account.promise, "spent")]
         if not view.no_collusion:
-            bar += [_stretch(f"s{n % 3}", each.left, account.promise, each.holder) for n, each in enumerate(live)]
+            bar += [_stretch(f"s{n % 3}", share.left, account.promise, share.holder) for n, share in enumerate(live)]
         said = (
             f"epsilon {_amount(account.promise)} {words(account.about)} under {words(account.neighbours)}: "
             f"{_amount(account.spent)} spent, {_amount(account.left)} left"
             + ("" if view.no_collusion else f", {_amount(free)} of it in no share")
         )
         keys = "".join(
-            f'<li><i class="key s{number % 3}"></i>{words(each.holder)}: {_amount(each.left)} left of a share</li>'
-            for number, each in enumerate(live)
+            f'<li><i class="key s{number % 3}"></i>{words(share.holder)}: {_amount(share.left)} left of a share</li>'
+            for number, share in enumerate(live)
         )
         drawn = f'<div class="bar" role="img" aria-label="spent, and left in shares">{"".join(bar)}</div>'
         listed = f'<ul><li><i class="key other"></i>spent: {_amount(account.spent)}</li>{keys}</ul>'
@@ -227,13 +227,13 @@ def _stretch(kind: str, part: Fraction, whole: Fraction, name: str) -> str:
 def _shares(view: OfficeView, asker: Asker, mark: str) -> str:
     may = asker.may("share")
     rows = []
-    for each in view.shares:
+    for share in view.shares:
         form = _form(
-            "/revoke-share", mark, _hidden("number", each.number) + _field("Why", "reason") + _button("Revoke")
+            "/revoke-share", mark, _hidden("number", share.number) + _field("Why", "reason") + _button("Revoke")
         )
-        state = "revoked" if each.revoked else form if may else "live"
-        cells = (each.number, words(each.holder), words(each.table), _amount(each.epsilon), _amount(each.spent))
-        rows.append((*map(str, cells), _amount(each.left), state))
+        state = "revoked" if share.revoked else form if may else "live"
+        cells = (share.number, words(share.holder), words(share.table), _amount(share.epsilon), _amount(share.spent))
+        rows.append((*map(str, cells), _amount(share.left), state))
     head = ("share", "holder", "table", "epsilon", "spent", "left", "state")
     options = "".join(f"<option>{words(name)}</option>" for name in view.promises)
     new = _form(

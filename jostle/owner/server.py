@@ -175,7 +175,7 @@ class Session:
     def add(self, handles: Sequence[Handle]) -> None:
         """Keep handles."""
         with self.lock:
-            self.handles |= {each.name: each for each in handles}
+            self.handles |= {handle.name: handle for handle in handles}
 
     def check_room(self, more: int) -> None:
         """Refuse more handles than are kept."""
@@ -547,7 +547,7 @@ class Server:
         answer, error = at.handle.key().enter(question, *details)
         made = _handles(at, read, answer) if error is None else []
         if made and made[0].steps is not None:
-            session, above, names = at.session.line.session, at.handle, tuple(each.name for each in made)
+            session, above, names = at.session.line.session, at.handle, tuple(handle.name for handle in made)
             said = canonical(plainly(details)).decode()
             self._answers.derive(Derived(session, above.name, above.digest, question, said, names))
         return _message(at, read, made or answer, error)
@@ -555,7 +555,7 @@ class Server:
 
 def _option_in(named: str) -> str:
     """The name of Jostle's Option that a client names, without parameters; of any other, none of the client's words."""
-    ours = {each.__name__ for each in built_in()}
+    ours = {option.__name__ for option in built_in()}
     name = name_in(named)
     return name if name in ours and name is not None else "an Option that does not come with Jostle"
 
@@ -587,7 +587,7 @@ def _message(at: At, read: ReadQuestion, answer: Any, error: BaseException | Non
         return at.form.write({"error": error_written(_outside(refusal))})
     made = answer if isinstance(answer, list) and isinstance(answer[0], Handle) else _handles(at, read, answer)
     if made:
-        told, several = [each.told() for each in made], read.question in SEVERAL
+        told, several = [handle.told() for handle in made], read.question in SEVERAL
         return at.form.write({"handles": told, "schema": made[0].digest, "several": several})
     return at.form.write({"answer": plainly(answer, at.form)})
 
@@ -946,7 +946,7 @@ def application(
 
     paths: Mapping[str, Working] = {"begin": begin, "ask": server.answer, "look": look_at, "end": end}
     quick = {f"/v1/{name}": _Endpoint(web, work) for name, work in paths.items()}
-    own = [Route(path, each, methods=["POST"]) for path, each in quick.items()]
+    own = [Route(path, endpoint, methods=["POST"]) for path, endpoint in quick.items()]
     made = _Application(routes=[*own, *routes], lifespan=lifespan)
     made.state.web, made.state.quick = web, quick
     return made

@@ -119,7 +119,7 @@ def read_settings(path: Path) -> Settings:
         folder=folder / settings.folder,
         certificate=settings.certificate and folder / settings.certificate,
         key=settings.key and folder / settings.key,
-        tables={name: _placed(each, folder, settings, name) for name, each in settings.tables.items()},
+        tables={name: _placed(table, folder, settings, name) for name, table in settings.tables.items()},
         oidc=oidc if oidc is None or "://" in oidc.keys else evolve(oidc, keys=str(folder / oidc.keys)),
     )
 
@@ -160,7 +160,7 @@ def _mistake(settings: Settings) -> str | None:
             if wrong
         ),
         None,
-    ) or next(filter(None, (_table_mistake(name, each) for name, each in settings.tables.items())), None)
+    ) or next(filter(None, (_table_mistake(name, table) for name, table in settings.tables.items())), None)
 
 
 def _table_mistake(name: str, table: TableSettings) -> str | None:

@@ -42,24 +42,24 @@ class Together(Generic[Item, Result]):
         with self._lock:
             batch, self._waiting = self._waiting, []
         try:
-            results = self._work([each.item for each in batch])
-            for each, result in zip(batch, results, strict=True):
-                each.result.append(result)
+            results = self._work([wanted.item for wanted in batch])
+            for wanted, result in zip(batch, results, strict=True):
+                wanted.result.append(result)
         except BaseException as failure:
-            for each in batch:
-                each.failure = failure
+            for wanted in batch:
+                wanted.failure = failure
             if not isinstance(failure, Exception):
                 raise
         finally:
             with self._lock:
                 self._busy = bool(self._waiting)
                 following = self._waiting[:1]
-            for each in following:
-                each.ready.release()
-            for each in batch:
-                each.done = True
-                if each is not own:
-                    each.ready.release()
+            for wanted in following:
+                wanted.ready.release()
+            for wanted in batch:
+                wanted.done = True
+                if wanted is not own:
+                    wanted.ready.release()
 
 
 @define(eq=False)

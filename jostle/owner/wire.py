@@ -148,19 +148,19 @@ def _check_bounds(message: object) -> None:
                 fix="ask in several questions; send arrays as arrays",
             )
         inside: list[object] = []
-        for each in waiting:
-            kind = type(each)
+        for part in waiting:
+            kind = type(part)
             if kind is dict:
-                names, values = cast("dict[object, object]", each).keys(), cast("dict[object, object]", each).values()
+                names, values = cast("dict[object, object]", part).keys(), cast("dict[object, object]", part).values()
                 if not all(type(name) is str for name in names):
                     raise WireError("a message has a name that is no text", fix="send it with jostle.connect")
                 # Numbers of an array are counted where it is made.
                 inside += [value for name, value in zip(names, values, strict=True) if name != "data"]
             elif kind is list:
-                inside += cast("list[object]", each)
-            elif kind is int and not -LARGEST <= cast("int", each) < LARGEST:
+                inside += cast("list[object]", part)
+            elif kind is int and not -LARGEST <= cast("int", part) < LARGEST:
                 raise WireError("a message has a whole number of more than 64 bits", fix='amounts are texts: "1/3"')
-            elif each is not None and kind not in {str, int, float, bool}:
+            elif part is not None and kind not in {str, int, float, bool}:
                 raise WireError(f"a message has a part of type {kind.__name__}", fix="send it with jostle.connect")
         waiting = inside
 
@@ -201,7 +201,7 @@ def plainly(value: Any, form: Form = JSON) -> Any:  # noqa: C901, PLR0911 - one 
 def fields_of(kind: type[Any]) -> Mapping[str, attrs.Attribute[Any]]:
     """What a class is made of, by the names that are sent."""
     names = {"kind": "its_kind"}  # which says of which class something is
-    return {names.get(each.name, each.name): each for each in attrs.fields(kind) if each.init}
+    return {names.get(attribute.name, attribute.name): attribute for attribute in attrs.fields(kind) if attribute.init}
 
 
 def _array_written(array: NDArray[Any], form: Form) -> dict[str, Any]:

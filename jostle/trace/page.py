@@ -135,19 +135,19 @@ def _ledger(opened: Opened | None, run: Sequence[Record]) -> str:
     amount = "no bound" if opened.promise is None else f"ε = {show_amount(opened.promise)}"
     kept = "" if opened.vault is None else f", kept in {opened.vault}"
     stretches = segments(opened, run)
-    promise = sum((each.epsilon for each in stretches), Fraction(0))
+    promise = sum((stretch.epsilon for stretch in stretches), Fraction(0))
     raised = f" and raised to {show_amount(promise)} since" if opened.promise and promise > opened.promise else ""
     head = f"{amount} {whom(opened)} under {opened.neighbours}, fixed before the run{raised}{kept}; {table}"
     warning = "" if opened.private else '<p class="warning">NOT PRIVATE: a rehearsal on a public table</p>'
     bar, rows, shade = [], [], 0
-    for each in stretches:
-        share = float(each.epsilon / promise) if promise else 0.0
-        kind = f"s{shade % 3}" if each.kind == "charge" else each.kind
-        shade += each.kind == "charge"
-        if each.epsilon:
-            bar.append(f'<span class="{kind}" style="flex:0 1 {share:.4%}" title="{words(each.site)}"></span>')
-        key = f'<i class="key {kind}"></i>{words(each.site)}'
-        rows.append(f"<tr><td>{key}</td><td>{words(show_amount(each.epsilon))}</td></tr>")
+    for stretch in stretches:
+        share = float(stretch.epsilon / promise) if promise else 0.0
+        kind = f"s{shade % 3}" if stretch.kind == "charge" else stretch.kind
+        shade += stretch.kind == "charge"
+        if stretch.epsilon:
+            bar.append(f'<span class="{kind}" style="flex:0 1 {share:.4%}" title="{words(stretch.site)}"></span>')
+        key = f'<i class="key {kind}"></i>{words(stretch.site)}'
+        rows.append(f"<tr><td>{key}</td><td>{words(show_amount(stretch.epsilon))}</td></tr>")
     drawn = (
         f'<div class="bar" role="img" aria-label="what the promise was spent on">{"".join(bar)}</div>' if bar else ""
     )
@@ -159,8 +159,8 @@ def _ledger(opened: Opened | None, run: Sequence[Record]) -> str:
 
 def _over(stretches: Sequence[Segment]) -> str:
     """What was left of the promise after each charge, as steps down; of one charge, the bar says as much."""
-    spent = [each.epsilon for each in stretches if each.kind != "left" and each.epsilon]
-    promise = sum((each.epsilon for each in stretches), Fraction(0))
+    spent = [stretch.epsilon for stretch in stretches if stretch.kind != "left" and stretch.epsilon]
+    promise = sum((stretch.epsilon for stretch in stretches), Fraction(0))
     if len(spent) < 2 or len(spent) > MOST_STEPS or not promise:
         return ""
     wide, left, points = STEPS_WIDE / len(spent), promise, [f"0,{STEPS_EDGE}"]

@@ -364,7 +364,7 @@ def _cut_short(path: Path) -> bool:
 def to_json(record: Record) -> str:
     """A record as one line of JSON."""
     kind = type(record)
-    facts = {each.name: getattr(record, each.name) for each in fields(kind)}
+    facts = {attribute.name: getattr(record, attribute.name) for attribute in fields(kind)}
     # Amounts are written as texts; everything else in a record is a number, a text, or a list of such.
     return json.dumps({"version": VERSION, "kind": kind.__name__.lower(), **facts}, default=_amount_text)
 

@@ -188,7 +188,7 @@ def readable(records: Iterable[Record]) -> list[Record]:
             here = 0
             while here < len(kept) and _is_of(kept[-1 - here], record.site):
                 here += 1
-            kept[len(kept) - here :] = [each for each in kept[len(kept) - here :] if not isinstance(each, Released)]
+            kept[len(kept) - here :] = [entry for entry in kept[len(kept) - here :] if not isinstance(entry, Released)]
         kept.append(record)
     return kept
 
