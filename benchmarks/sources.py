@@ -314,6 +314,12 @@ def same(found: int, expected: int) -> None:
         sys.exit(f"{found:,} rows were counted, of {expected:,}")
 
 
+def shared() -> str:
+    """Return how many processes shared the seconds, where there were more of them than cores."""
+    processes, cores = round(os.getloadavg()[1]), os.cpu_count() or 1
+    return f"Seconds were shared: {processes} processes wanted one of {cores} cores." if processes > cores else ""
+
+
 def replaced(page: str, head: str, lines: list[str]) -> str:
     """Return the page with a part written anew."""
     part = "\n".join([head, "", *lines, ""])
@@ -349,8 +355,7 @@ def main() -> int:
     if given.only in {None, "memory"}:
         found = peaks()
         lines = [
-            f"Peak of the whole process; at most {REQUIRED_MEGABYTES} MB is asked for. Others shared the seconds:",
-            f"{os.getloadavg()[1]:.0f} processes wanted one of {os.cpu_count()} cores at once.",
+            f"Peak of the whole process; at most {REQUIRED_MEGABYTES} MB is asked for. {shared()}",
             "",
         ]
         lines += ["| way in | MB | seconds, first question included |", "|---|---|---|"]
@@ -392,7 +397,7 @@ def main() -> int:
         lines = [
             f"{LARGE_ROWS:,} rows in row groups of {LARGE_ROWS // LARGE_GROUPS:,}. At most {REQUIRED_LARGE:,} MB are",
             "asked for. *Opened* is with the number of rows, *asked* a histogram of two columns. *Busy* are the",
-            "processors, of all threads together; the seconds were shared with a dozen other processes.",
+            f"processors, of all threads together. {shared()}",
             "",
             "| how | MB | opened, s | asked, s | busy, s |",
             "|---|---:|---:|---:|---:|",

@@ -22,7 +22,7 @@ from test_hostile_texts import CASES as COMMANDS
 from test_hostile_texts import commands
 
 from jostle.options import built_in
-from jostle.tables.kernel_list import KERNELS
+from jostle.tables.closed import KERNELS
 from jostle.tables.persons import PersonBands, PersonCount
 
 TESTS = Path(__file__).parent

@@ -20,7 +20,7 @@ from jostle.corpora.databases import PublicTable
 from jostle.corpora.folders import GROUPS, GROUPS_FILE, TABLE_ENDINGS, public, stem_of
 from jostle.corpora.named import MOST_FILES
 from jostle.files.content import MOST_BYTES
-from jostle.tables.arrays import GRID_ENDING
+from jostle.tables.readers import GRID_ENDING
 from jostle.tables.schema import KINDS, NOT_IN_FILES
 from jostle.tables.values import UNITS
 from jostle.trace import records

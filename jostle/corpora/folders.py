@@ -23,11 +23,17 @@ from jostle.errors import CorpusError, JostleError, PrivateDataError, TableError
 from jostle.files.content import FileContent, FileMark, Place, is_regular, path_of
 from jostle.files.kinds import FileKind
 from jostle.given import given_as, given_flag, given_path
-from jostle.tables.arrays import GRID_ENDING, check_array, read_array
 from jostle.tables.encode import Cells
-from jostle.tables.frames import frame_columns, guarded
+from jostle.tables.frames import PARQUET_ENDINGS, frame_columns, guarded
 from jostle.tables.origins import check_public, read_public
-from jostle.tables.readers import CSV_ENDINGS, PARQUET_ENDINGS, header, read_columns
+from jostle.tables.readers import (
+    CSV_ENDINGS,
+    GRID_ENDING,
+    check_array,
+    header,
+    read_array,
+    read_columns,
+)
 from jostle.tables.values import as_numbers, by_type, chunks, plain
 from jostle.visible import visible
 

@@ -37,9 +37,9 @@ from jostle.privacy.opening import Recognised, Where, at_vault, check_account, r
 from jostle.privacy.probe import Probe
 from jostle.privacy.vault import FileVault
 from jostle.sites import force
-from jostle.tables.arrays import GRID_ENDING, read_array
 from jostle.tables.origins import RowOrigin, take_as_private
 from jostle.tables.queries import OwnQuery
+from jostle.tables.readers import GRID_ENDING, read_array
 from jostle.tables.schema import Schema
 from jostle.tables.table import Table
 from jostle.tasks import CLASSIFICATION, RANGES, TASKS, UNTOLD, Task, task_of

@@ -29,9 +29,8 @@ from jostle.tables.fields import (
     wholes,
     word,
 )
-from jostle.tables.joints import joints
 from jostle.tables.kernels import DenseKernel, Groups, SparseTally
-from jostle.tables.pools import GridCounts, Layer, Pool, Refinements, Stack
+from jostle.tables.pools import GridCounts, Layer, Pool, Refinements, Stack, joints
 from jostle.tables.schema import Schema
 
 FITTING = 2**31 - 1
@@ -68,7 +67,6 @@ class Dependence(Score):
         return GridCounts(joints(self.pool, schema).counted)
 
     def scores(self, tally: Integers, schema: Schema) -> Integers:
-        """Each grid's u, in units of 1/GRID."""
         counts = joints(self.pool, schema).added_up(tally)
         scores, start = [], 0
         for own, sides in zip(self.own, self.pool.sides.tolist(), strict=True):
@@ -126,11 +124,9 @@ class Discernibility(Score):
     """For each column of the base, then for each candidate, the group of each of its codes; empty for their own."""
 
     def kernel(self, schema: Schema) -> Refinements:
-        """The rows by what was chosen before, each candidate and the label."""
         return Refinements(self.base, self.candidates, schema.target, self.groups)
 
     def scores(self, tally: SparseTally, schema: Schema) -> Integers:
-        """F of what was chosen before and each candidate, in units of 1/GRID."""
         sizes, classes = self.kernel(schema).sizes(schema), len(schema.classes)
         last = [beyond - 1 for beyond in accumulate(sizes)]  # the largest key may be 2**63 - 1
         ends = np.searchsorted(tally.keys, np.array(last, dtype=np.int64), side="right")
@@ -208,7 +204,6 @@ class SetDiscernibility(Score):
         return Stack(evolve(layer, branching=layer.columns[:-1]) for layer in self.layers)
 
     def scores(self, tally: Integers, schema: Schema) -> Integers:
-        """Each set's score, in units of 1/GRID."""
         scores, start = [], 0
         for layer in self.layers:
             end = start + layer.cells(schema)
@@ -253,7 +248,6 @@ class FeatureDiscernibility(Score):
     """How many features of one record count."""
 
     def kernel(self, schema: Schema) -> FeatureRefinements:
-        """The records by what was chosen before, each feature and the label."""
         if len(self.base) >= feature_count(schema):
             raise ProbeError("there is no feature left to choose", fix="choose fewer")
         return FeatureRefinements(self.base, self.most)
@@ -358,7 +352,6 @@ class GridQuality(Score):
         return GridCounts(joints(self.pool, schema).counted)
 
     def scores(self, tally: Integers, schema: Schema) -> Integers:
-        """The grids' qualities, in units of 1/UNIT."""
         by_class = joints(self.pool, schema).added_up(tally).reshape(-1, len(schema.classes))
         largest = by_class.max(axis=1)
         gaps = largest - np.partition(by_class, -2, axis=1)[:, -2] if by_class.shape[1] > 1 else largest

@@ -108,7 +108,7 @@ class Measurement:
         if self.among != may_be_blank(schema, columns):
             return None  # it is about other rows
         sizes = tuple(schema[name].size for name in columns)
-        count = _count(wanted, sizes)
+        count = math.prod(sizes) if isinstance(wanted, Counts) else len(wanted.starts[0])
         if count == 1:
             return self.of_rows()
         if not set(columns) <= set(own_columns) or len(set(columns)) < len(columns):
@@ -202,11 +202,6 @@ def _one_by_one(kernel: Counts | Regions) -> tuple[Counts | Regions, ...]:
 def columns_of(kernel: Counts | Regions) -> tuple[str, ...]:
     """Columns that a kernel of one group, or one level, goes by."""
     return kernel.groups[0] if isinstance(kernel, Counts) else kernel.columns
-
-
-def _count(kernel: Counts | Regions, sizes: tuple[int, ...]) -> int:
-    """How many cells there are."""
-    return math.prod(sizes) if isinstance(kernel, Counts) else len(kernel.starts[0])
 
 
 def _cells(kernel: Counts | Regions, sizes: tuple[int, ...]) -> Integers:
@@ -314,7 +309,6 @@ class SumEvidence(Evidence):
         return float((self.units - far) * self.unit), float((self.units + far) * self.unit)
 
     def population(self, miss: float) -> Ends:
-        """Refuse."""
         raise ProbeError(
             "a population's sum is asked for",
             why="it is as large as the population, of which the rows do not tell the size",
@@ -454,7 +448,7 @@ class WindowEvidence(Evidence):
         end = float(self.bounds[1 if upward else 0])
 
         def beyond(distance: float) -> bool:
-            apart = [end_of - (here + way * distance) for end_of in places]
+            apart = [number - (here + way * distance) for number in places]
             far = combined_reach(apart, float(self.noise), miss) + 0.5 * sum(map(abs, apart))
             return bool(-way * sum(map(mul, apart, self.cells)) > far)
 

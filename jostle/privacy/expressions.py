@@ -171,7 +171,6 @@ class CellSums(OfOne):
     """How long each side of the sums is."""
 
     def known(self, schema: Schema, *parts: Known) -> Known:
-        """The bounds on the sums."""
         (x,) = parts
         count = math.prod(self.shape)
         if len(self.sums) != x.cells or count > x.cells or max(self.sums) >= count:
@@ -189,7 +188,6 @@ class CellSums(OfOne):
         return known(self.shape, x.denominator, bounds, x.mass, rule, x)
 
     def value(self, *parts: Numbers) -> Numbers:
-        """The sums."""
         return parts[0].gathered(self.sums, self.shape)
 
 

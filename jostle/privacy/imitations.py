@@ -53,7 +53,6 @@ class CompareWithNoisyThreshold(Imitation):
 
     @staticmethod
     def refusal() -> PrivateDataError:
-        """The refusal, with the counterexample."""
         return PrivateDataError(
             "Private Threshold Testing is not private, and the rows are",
             why="with scores (0, 1) on one table and (1, 1) on its neighbour, and threshold 0.5, it answers (no, yes)\n"
@@ -66,7 +65,6 @@ class CompareWithNoisyThreshold(Imitation):
         return STEPS * self.score.changes(schema) / epsilon
 
     def release(self, tally: Integers, schema: Schema, epsilon: Fraction, noise: Noise) -> Integers:
-        """The features that reach the noisy threshold."""
         values = self.score.values(tally, schema)
         threshold = int(np.sort(values)[-min(self.place, len(values))]) if self.place else self.threshold
         passing = threshold * STEPS + int(noise.discrete_laplace(self.scale(schema, epsilon), 1)[0])

@@ -22,7 +22,7 @@ from jostle.privacy.amounts import Amount, show_amount
 from jostle.privacy.evidence import CountEvidence, Evidence
 from jostle.privacy.tails import reach
 from jostle.tables.fields import Floats, Integers
-from jostle.tables.made_frames import Frames, as_frame
+from jostle.tables.frames import Frames, as_frame
 from jostle.visible import visible
 
 Answer = TypeVar("Answer")
@@ -119,7 +119,6 @@ class MeasuredCount(int, _Single):
     _refined: Refining[MeasuredCount] | None
 
     def __new__(cls, evidence: CountEvidence, refined: Refining[MeasuredCount] | None = None) -> Self:
-        """Make one of its evidence."""
         made = super().__new__(cls, evidence.noisy)
         made.evidence = evidence
         made._refined = refined
@@ -151,7 +150,6 @@ class MeasuredNumber(float, _Single):
     """A sum, mean, variance or quantile."""
 
     def __new__(cls, evidence: Evidence) -> Self:
-        """Make one of its evidence."""
         made = super().__new__(cls, evidence.value)
         made.evidence = evidence
         return made
@@ -203,11 +201,9 @@ class MeasuredCells(np.ndarray[Any, np.dtype[np.int64]], Measured):
         self._whole = False
 
     def __array_ufunc__(self, ufunc: Any, method: Any, *inputs: Any, **kwargs: Any) -> Any:
-        """Compute with plain arrays."""
         return getattr(ufunc, method)(*map(_plain, inputs), **{key: _plain(value) for key, value in kwargs.items()})
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        """Compute with plain arrays."""
         return _plain(super().__array_function__(function, types, args, kwargs))
 
     def __getitem__(self, index: Any) -> Any:

@@ -26,9 +26,9 @@ from jostle.privacy.nodes import Expression, Tally
 from jostle.privacy.noise import LARGEST, LARGEST_SCALE, LARGEST_THRESHOLD, Noise
 from jostle.privacy.reals import Tail
 from jostle.privacy.sensitivity import Known, Numbers
+from jostle.tables.closed import DENSE_KERNELS, LEVEL_KERNELS
 from jostle.tables.engines import Partial
 from jostle.tables.fields import Component, Floats, Integers, Within, whole
-from jostle.tables.kernel_list import DENSE_KERNELS, LEVEL_KERNELS
 from jostle.tables.kernels import Counts, DenseKernel, Kernel, SparseCounts, SparseTally
 from jostle.tables.number_kernels import Moments
 from jostle.tables.persons import OfPersons
@@ -203,7 +203,6 @@ class AddNoiseAbove(Mechanism):
         return sensitivity(self.tallied, schema) / epsilon
 
     def release(self, tally: SparseTally, schema: Schema, epsilon: Fraction, noise: Noise) -> SparseAnswer:
-        """The cells that passed."""
         scale = self.scale(schema, epsilon)
         flagged = noise.successes(self.tallied.cells(schema), Tail(scale, self.threshold))
         noisy = tally.counts + noise.discrete_laplace(scale, len(tally.counts))
@@ -215,7 +214,6 @@ class AddNoiseAbove(Mechanism):
         return SparseAnswer(keys[order], values[order])
 
     def shown(self, answer: SparseAnswer) -> Integers:
-        """The values of the cells that passed."""
         return answer.values
 
 
@@ -290,11 +288,9 @@ class AddNoiseByLevel(Mechanism):
         )
 
     def shown(self, answer: tuple[Integers, ...]) -> Integers:
-        """The noisy numbers of all levels in turn."""
         return np.concatenate(answer)
 
     def measured(self, answer: tuple[Integers, ...], schema: Schema, epsilon: Fraction) -> tuple[Measurement, ...]:
-        """The noisy counts of each partition of a grid."""
         if not isinstance(self.tallied, Regions):
             return ()
         return measured(self.tallied, answer, self.scales(schema, epsilon), schema)
@@ -371,7 +367,6 @@ class AddNoiseTo(Mechanism):
     )
 
     def kernel(self, schema: Schema) -> Stack:
-        """All tallies of the expression, to be made in one pass."""
         return stack_of((self.expression,), schema)
 
     def check(self, schema: Schema, epsilon: Fraction) -> None:

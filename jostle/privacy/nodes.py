@@ -14,6 +14,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from functools import reduce
 from typing import NoReturn
 
 import numpy as np
@@ -275,19 +276,10 @@ class Sum(OfSeveral):
         bounds = (sum((x.least for x in parts), ZERO), sum((x.most for x in parts), ZERO))
         mass = sum((x.mass for x in parts), ZERO)
         denominator = math.lcm(*(x.denominator for x in parts))
-        return known(parts[0].shape, denominator, bounds, mass, _sum_of_changes, *parts)
+        return known(parts[0].shape, denominator, bounds, mass, lambda *v: reduce(Change.plus, v), *parts)
 
     def value(self, *parts: Numbers) -> Numbers:
-        total = parts[0]
-        for part in parts[1:]:
-            total = total.plus(part)
-        return total
-
-
-def _sum_of_changes(first: Change, *others: Change) -> Change:
-    for other in others:
-        first = first.plus(other)
-    return first
+        return reduce(Numbers.plus, parts)
 
 
 @frozen
@@ -382,19 +374,15 @@ class Tally(Expression):
 
     @property
     def parts(self) -> tuple[Expression, ...]:
-        """Nothing: what it is computed from is rows."""
         return ()
 
     def with_parts(self, parts: tuple[Expression, ...]) -> Expression:
-        """The expression itself."""
         return self
 
     def where(self, column: str, *values: str | int) -> Expression:
-        """The same of the rows that have one of the values, or codes, in a column."""
         return evolve(self, conditions=(*self.conditions, (column, values)))
 
     def coarsened(self, groups: dict[str, int | Iterable[int]]) -> Expression:
-        """The same by coarser columns."""
         given_as(groups, Mapping, "a mapping from columns to groups", fix='{"age": 2}', error=ExpressionError)
         return evolve(self, coarse=(*self.coarse, *groups.items()))
 

@@ -313,7 +313,7 @@ class ChargedRows:
     account: TableAccount
     _source: RowSource
     _schema: Schema
-    _shared: RowSource = field(default=Factory(lambda rows: SharedPasses(rows._source), takes_self=True), init=False)  # noqa: SLF001
+    _shared: RowSource = field(default=Factory(lambda rows: SharedPasses(rows._source), takes_self=True), init=False)  # noqa: SLF001 - its own
 
     def under(self, promise: Fraction, payer: Pay, trace: Trace) -> Probe:
         """A probe that may spend so much, and pays *payer*, which counts as the account does.

@@ -76,6 +76,10 @@ class PickByScore(Mechanism):
         kernel: Kernel = self.score.kernel(schema)
         return kernel
 
+    def _rate(self, schema: Schema, epsilon: Fraction) -> Fraction:
+        """The rate of each pick."""
+        return pick_rate(epsilon, self.score.sensitivity(schema), monotone=self.score.monotone(schema))
+
 
 @frozen
 class Pick(PickByScore):
@@ -88,9 +92,6 @@ class Pick(PickByScore):
         """Refuse an epsilon so small that the pick could not be drawn exactly."""
         if self._rate(schema, epsilon) * LARGEST_SCALE < 1:
             raise ProbeError(f"epsilon {show_amount(epsilon)} is too little for a pick", fix="epsilon=0.1")
-
-    def _rate(self, schema: Schema, epsilon: Fraction) -> Fraction:
-        return pick_rate(epsilon, self.score.sensitivity(schema), monotone=self.score.monotone(schema))
 
     def release(self, tally: Integers, schema: Schema, epsilon: Fraction, noise: Noise) -> int:
         return noise.permute_and_flip(self.score.scores(tally, schema), self._rate(schema, epsilon))
@@ -119,7 +120,6 @@ class PickEach(PickByScore):
     score: GroupScore = field(validator=Component(GROUP_SCORES.members, what="a score for groups", error=ProbeError))
 
     def check(self, schema: Schema, epsilon: Fraction) -> None:
-        """Refuse a score that makes no sense."""
         self.score.check(schema)
 
     def rate(self, schema: Schema, epsilon: Fraction, spread: int | None = None) -> Fraction:
@@ -129,7 +129,6 @@ class PickEach(PickByScore):
         return epsilon / (rows_changed * self.score.touched(schema) * apart)
 
     def release(self, tally: Integers, schema: Schema, epsilon: Fraction, noise: Noise) -> Integers:
-        """The candidate picked in each group."""
         scores, allowed = self.score.scores(tally, schema), self.score.allowed(schema)
         spreads = self.score.spreads(schema, len(scores))
         picks = np.zeros(len(scores), dtype=np.int64)
@@ -187,7 +186,6 @@ class PickLargest(Mechanism):
     )
 
     def kernel(self, schema: Schema) -> Stack:
-        """All tallies of all candidates, to be made in one pass."""
         if not self.candidates:
             raise ExpressionError("there is nothing to pick from", fix="give at least one candidate")
         return stack_of(self.candidates, schema)
@@ -294,15 +292,12 @@ class PickSeveral(FeatureTest):
             raise ProbeError(f"epsilon {show_amount(epsilon)} is too little for {self.times} picks", fix="epsilon=0.1")
 
     def _rate(self, schema: Schema, epsilon: Fraction) -> Fraction:
-        of_a_pick = epsilon / self.times
-        return pick_rate(of_a_pick, self.score.sensitivity(schema), monotone=self.score.monotone(schema))
+        return super()._rate(schema, epsilon / self.times)
 
     def event(self, epsilon: Fraction) -> Event:
-        """So many permute-and-flip events."""
         return Repeated(PermuteAndFlip(epsilon / self.times), self.times)
 
     def release(self, tally: Integers, schema: Schema, epsilon: Fraction, noise: Noise) -> Integers:
-        """The features picked, in this order."""
         scores, rate = self.score.scores(tally, schema), self._rate(schema, epsilon)
         left = np.arange(len(scores))
         picked = np.empty(self.times, dtype=np.int64)
@@ -343,7 +338,6 @@ class FindAbove(FeatureTest):
     """Of epsilon, for the threshold's noise."""
 
     def check(self, schema: Schema, epsilon: Fraction) -> None:
-        """Refuse to look for more features than there are."""
         _check_places(self.most, schema)
 
     def scales(self, schema: Schema, epsilon: Fraction) -> tuple[Fraction, ...]:
@@ -353,7 +347,6 @@ class FindAbove(FeatureTest):
         return changes / (self.share * epsilon), shifts * changes / ((1 - self.share) * epsilon)
 
     def release(self, tally: Integers, schema: Schema, epsilon: Fraction, noise: Noise) -> Integers:
-        """The features found, in the order in which they were."""
         values = self.score.values(tally, schema)
         order = noise.distinct(len(values), len(values))
         of_threshold, of_scores = self.scales(schema, epsilon)
@@ -375,11 +368,9 @@ class FindNthLargest(FeatureTest):
     """n: 1 for the best."""
 
     def check(self, schema: Schema, epsilon: Fraction) -> None:
-        """Refuse a place beyond the last feature."""
         _check_places(self.place, schema)
 
     def scale(self, schema: Schema, epsilon: Fraction) -> Fraction:
-        """The most that a score changes, over epsilon."""
         return self.score.changes(schema) / epsilon
 
     def release(self, tally: Integers, schema: Schema, epsilon: Fraction, noise: Noise) -> int:
@@ -482,11 +473,9 @@ class PickPartition(Mechanism):
     """Steps per unit of cost, a whole number of them: noise comes in whole steps."""
 
     def kernel(self, schema: Schema) -> Kernel:
-        """The counts of the cells, in line."""
         return Regions(self.columns, self.order, (np.arange(len(self.order)),))
 
     def check(self, schema: Schema, epsilon: Fraction) -> None:
-        """Refuse a penalty that makes no sense."""
         if not 0 <= self.penalty * self.grain <= LARGEST_PENALTY:
             raise ProbeError(
                 f"the penalty is {show_amount(self.penalty)}, with {self.grain} steps to one",

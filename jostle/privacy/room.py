@@ -41,10 +41,9 @@ from jostle.tables.closed import Closed, Places
 from jostle.tables.engines import FewerRows, Partial, RowSource, RowView, ViewSource
 from jostle.tables.fields import Integers, name, names, text, truth, whole, wholes
 from jostle.tables.hashes import Portion
-from jostle.tables.joints import KeptCounts
 from jostle.tables.kernels import Counts, Kernel
 from jostle.tables.persons import OfPersons
-from jostle.tables.pools import GridCounts
+from jostle.tables.pools import GridCounts, KeptCounts
 from jostle.tables.regions import Regions
 from jostle.tables.schema import Schema
 from jostle.trace.records import RECORD_TYPES, Charged, Chosen, Record, Refused, Released, Stated, Trace, shortened

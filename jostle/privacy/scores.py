@@ -126,13 +126,11 @@ class QuantileScore(Score):
     of: int = field(converter=whole, validator=Within(1, MOST_PARTS))
 
     def kernel(self, schema: Schema) -> DenseKernel:
-        """How many numbers lie in each interval."""
         if self.part > self.of:
             raise ProbeError(f"the quantile {self.part}/{self.of} is above 1", fix="0.5")
         return Ranks(self.column, self.starts)
 
     def scores(self, tally: Integers, schema: Schema) -> Integers:
-        """How far each interval is off."""
         upto = np.cumsum(tally)
         target = self.part * (upto[-1] if len(upto) else 0)
         below = upto - tally
@@ -140,7 +138,6 @@ class QuantileScore(Score):
         return -off
 
     def sensitivity(self, schema: Schema) -> Fraction:
-        """The most that a score changes."""
         return Fraction(max(self.part, self.of - self.part) if schema.neighbours == "add_remove" else self.of)
 
 
@@ -176,11 +173,9 @@ class Misfit(Score):
         return Counts.of(*self.columns)
 
     def scores(self, tally: Integers, schema: Schema) -> Integers:
-        """Each box's distance."""
         grid = tally.reshape([schema[name].size for name in self.columns])
         distances: Integers = np.abs(box_sums(grid, self.low, self.high) - self.answers)
         return distances
 
     def sensitivity(self, schema: Schema) -> Fraction:
-        """The sensitivity, 1."""
         return Fraction(1)

@@ -181,14 +181,7 @@ SELECTIONS = Places(
 
 def best_of(stopping: NumberOfRuns, noise: Noise, run: Callable[[], tuple[Scored, Run]]) -> tuple[Scored, Run]:
     """The best-scored of a random number of runs, with what else it gave; of equal scores, the earliest."""
-    best: tuple[Scored, Run] | None = None
-    for _ in range(stopping.draw(noise)):  # at least one
-        made = run()
-        if best is None or made[0].score > best[0].score:
-            best = made
-    if best is None:
-        raise TypeError("nothing was run")
-    return best
+    return max((run() for _ in range(stopping.draw(noise))), key=lambda made: made[0].score)  # at least one
 
 
 def seen_of(records: Iterable[Record]) -> tuple[Record, ...]:

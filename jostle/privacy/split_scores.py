@@ -123,7 +123,6 @@ class RoutedScore(GroupScore):
     routing: Routing = field(validator=Component((Routing,)))
 
     def touched(self, schema: Schema) -> int:
-        """One group per tree that a row is in."""
         return self.routing.touched
 
 
@@ -149,11 +148,9 @@ class SplitScore(RoutedScore):
     """What is taken off each candidate's scores, in the utility's own units; nothing if empty."""
 
     def kernel(self, schema: Schema) -> DenseKernel:
-        """The counts by open leaf, value and class."""
         return SplitCounts(self.routing, self.open)
 
     def check(self, schema: Schema) -> None:
-        """Refuse candidates that are none."""
         sizes = np.array([schema[name].size for name in self.routing.columns], dtype=np.int64)
         there = (self.columns >= 0) & (self.columns < len(sizes))
         if not len(self.columns) or len(self.columns) != len(self.cuts) or not there.all():
@@ -171,7 +168,6 @@ class SplitScore(RoutedScore):
             raise ProbeError("the handicaps are not one for each candidate, from 0 to 2**40")
 
     def allowed(self, schema: Schema) -> Truths:
-        """Which candidates each open leaf has."""
         return self.may
 
     def spread(self, schema: Schema) -> int:
@@ -229,14 +225,12 @@ class LeafMajority(RoutedScore):
     """How many rows of each class come to each leaf. A row that enters raises one class's score by 1: spread 1."""
 
     def kernel(self, schema: Schema) -> DenseKernel:
-        """The counts by leaf and class."""
         return LeafCounts(self.routing)
 
     def scores(self, tally: Integers, schema: Schema) -> Integers:
         return tally.reshape(-1, len(schema.classes))
 
     def spread(self, schema: Schema) -> int:
-        """The sensitivity, 1."""
         return 1
 
 
@@ -304,30 +298,24 @@ class MixedSplitScore(RoutedScore):
     rows_bound: int = field(default=1, converter=whole, validator=ROWS_BOUND)
 
     def kernel(self, schema: Schema) -> DenseKernel:
-        """The counts by open leaf, value and class, for the leaves of all utilities."""
         self._check_parts()
         return SplitCounts(self.routing, np.concatenate(self.open))
 
     def check(self, schema: Schema) -> None:
-        """Refuse what would make no sense for one of the utilities."""
         self._check_parts()
         for part in self._parts():
             part.check(schema)
 
     def allowed(self, schema: Schema) -> Truths:
-        """Which candidates each open leaf has."""
         return np.concatenate(self.may)
 
     def spread(self, schema: Schema) -> int:
-        """The largest spread of any group."""
         return max(part.spread(schema) for part in self._parts())
 
     def spreads(self, schema: Schema, groups: int) -> Integers:
-        """Each leaf's spread, by its utility."""
         return np.repeat([part.spread(schema) for part in self._parts()], [len(part) for part in self.open])
 
     def scores(self, tally: Integers, schema: Schema) -> Integers:
-        """The scores, each part of the leaves by its utility."""
         ends = np.cumsum([len(part) for part in self.open])
         pieces = np.split(tally.reshape(int(ends[-1]), -1), ends[:-1])
         return np.concatenate(
@@ -373,7 +361,6 @@ class MajoritiesBelow(CountScore):
         return Stack(self.layers)
 
     def scores(self, tally: Integers, schema: Schema) -> Integers:
-        """The sums of the largest counts."""
         scores, start = [], 0
         for layer in self.layers:
             children, classes = layer.shape(schema)
@@ -429,13 +416,11 @@ class Halves(GroupScore):
         return np.where(self.allowed(schema), -uneven, 0)
 
     def allowed(self, schema: Schema) -> Truths:
-        """Which cuts are inside each stretch."""
         places = np.arange(1, len(self.margins.cuts) + 1)
         inside: Truths = (places > self.begins[:, None]) & (places < self.ends[:, None])
         return inside
 
     def spread(self, schema: Schema) -> int:
-        """The spread, 2."""
         return 2
 
     def touched(self, schema: Schema) -> int:

@@ -19,7 +19,16 @@ import attrs
 from attrs import Attribute, define, evolve, field, frozen
 
 from jostle.errors import JostleError, TableError
+from jostle.tables.feature_kernels import FeatureRefinements, FeatureSums
 from jostle.tables.fields import TYPES, Component, Components, listed
+from jostle.tables.kernels import Counts, DenseKernel, Marks, SparseCounts, Sums
+from jostle.tables.number_kernels import Moments, NumberSum, Products, Ranks
+from jostle.tables.persons import PersonBands, PersonCount
+from jostle.tables.pools import GridCounts, Refinements, Stack
+from jostle.tables.regions import Box, Haar, LevelKernel, Regions
+from jostle.tables.routes import LeafCounts, SplitCounts
+from jostle.tables.rules import Agreements, Hits, ManyHits, MarginLevels, Margins
+from jostle.tables.slopes import Slopes
 
 Converters = Mapping[Callable[..., object], type | None]
 
@@ -136,3 +145,40 @@ class Places:
     def check(self, value: object) -> None:
         """Refuse a value that is not exactly of a member's class, or holds a part of a class that is not known."""
         self._now.check(value)
+
+
+KERNELS = Closed(
+    "kernel",
+    (
+        Agreements,
+        Box,
+        Counts,
+        FeatureRefinements,
+        FeatureSums,
+        GridCounts,
+        Haar,
+        Hits,
+        LeafCounts,
+        ManyHits,
+        MarginLevels,
+        Margins,
+        Marks,
+        Moments,
+        NumberSum,
+        PersonBands,
+        PersonCount,
+        Products,
+        Ranks,
+        Refinements,
+        Regions,
+        Slopes,
+        SparseCounts,
+        SplitCounts,
+        Stack,
+        Sums,
+    ),
+    why="only code inside jostle.tables runs on rows",
+)
+"""All kernels: what may run on rows."""
+DENSE_KERNELS = KERNELS.made_from(DenseKernel)
+LEVEL_KERNELS = KERNELS.made_from(LevelKernel)

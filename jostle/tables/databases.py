@@ -315,8 +315,8 @@ def _not_opened(_: Exception) -> TableError:
 
 def _nodes(node: Any, below: str) -> Iterator[Any]:
     yield node
-    for each in node.get(below, ()):
-        yield from _nodes(each, below)
+    for inner in node.get(below, ()):
+        yield from _nodes(inner, below)
 
 
 # DuckDB
@@ -462,7 +462,7 @@ class SQLite(Database):
 
     def names(self, query: str) -> tuple[str, ...]:
         with _told(NOT_RUN):
-            return tuple(each[0] for each in self._connection.execute(_of("*", query) + " LIMIT 0").description)
+            return tuple(column[0] for column in self._connection.execute(_of("*", query) + " LIMIT 0").description)
 
     def batches(self, query: str, names: Iterable[str]) -> Iterator[Batch]:
         return self._streamed(_of(", ".join(map(_quoted, names)) or "NULL", query))
@@ -483,10 +483,10 @@ class SQLite(Database):
         with _told(NOT_RUN):
             steps = self._connection.execute(f"EXPLAIN {query}").fetchall()
             loops = self._connection.execute(f"EXPLAIN QUERY PLAN {query}").fetchall()
-            known = self._connection.execute("PRAGMA function_list").fetchall()
+            functions = self._connection.execute("PRAGMA function_list").fetchall()
             roots = dict(self._connection.execute("SELECT rootpage, tbl_name FROM sqlite_master").fetchall())
             views = self._connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'view'").fetchall()
-        steady = {name for name, _, _, _, _, flags in known if flags & DETERMINISTIC}
+        steady = {name for name, _, _, _, _, flags in functions if flags & DETERMINISTIC}
         kinds = [kind.decode() for _, kind, *_ in steps]
         called = {
             bytes(step[5]).partition(b"(")[0]

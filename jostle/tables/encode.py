@@ -262,10 +262,7 @@ def encode_block(
     for name, column in schema.columns:
         if name not in columns:
             continue
-        if isinstance(column, Numeric):
-            marked, steps[name] = _encode_numbers(columns[name], column)
-        else:
-            marked = _encode_column(columns[name], column)
+        marked, steps[name] = _encoded(columns[name], column)
         encoded[name] = codes = _unmarked(marked)
         here = codes != DROPPED
         keep &= here
@@ -335,9 +332,7 @@ def encode_public(values: Cells, column: Column) -> tuple[Signed, Codes | None, 
         said = texts_of(values)
         unknown = np.array([row for row in np.flatnonzero(dropped) if said[row] is not None], dtype=np.intp)
     first = int(unknown[0]) if unknown.size else None
-    if isinstance(column, Categorical):
-        return encode_column(values, column), None, first
-    marked, steps = _encode_numbers(values, column)
+    marked, steps = _encoded(values, column)
     return _unmarked(marked), steps, first
 
 
@@ -369,43 +364,45 @@ def _chunks(values: pa.Array | pa.ChunkedArray) -> list[pa.Array | list[object]]
 
 def encode_column(values: Cells, column: Column) -> Signed:
     """The code of each value, -1 where its row is to be dropped."""
-    return _unmarked(_encode_column(values, column))
+    return _unmarked(_encoded(values, column)[0])
 
 
-def _encode_column(values: Cells, column: Column) -> Signed:
-    """The codes, numbers that were moved being marked."""
-    if isinstance(column, Numeric):
-        return _encode_numbers(values, column)[0]
+def _encoded(values: Cells, column: Column) -> tuple[Signed, Codes | None]:
+    """The codes, numbers that were moved being marked, and of numbers the steps on their column's grain."""
     if isinstance(values, list):
+        if isinstance(column, Numeric):
+            numbers = np.full(len(values), np.nan)
+            for places, cells in by_type(values):
+                numbers[places] = _numbers(cells, column)
+            return _bin(numbers, column), _steps(numbers, column)
         codes = np.full(len(values), _or_dropped(column.missing_code), dtype=np.int32)
         for places, cells in by_type(values):
             codes[places] = _encode(cells, column)
-        return codes
-    encoded = [
-        _encode_column(chunk, column) if isinstance(chunk, list) else _encode(chunk, column)
-        for chunk in _chunks(values)
-    ]
-    return encoded[0] if len(encoded) == 1 else np.concatenate([np.empty(0, dtype=np.int32), *encoded])
-
-
-def _encode_numbers(values: Cells, column: Numeric) -> tuple[Signed, Codes | None]:
-    """The codes of numbers, those that were moved being marked, and their steps on the column's grain."""
-    if isinstance(values, list):
-        numbers = np.full(len(values), np.nan)
-        for places, cells in by_type(values):
-            numbers[places] = _numbers(cells, column)
-        return _bin(numbers, column), _steps(numbers, column)
-    encoded = [
-        _encode_numbers(chunk, column) if isinstance(chunk, list) else _bins_and_steps(chunk, column)
-        for chunk in _chunks(values)
-    ]
-    if len(encoded) == 1:
-        return encoded[0]
-    codes = np.concatenate([np.empty(0, dtype=np.int32), *(bins for bins, _ in encoded)])
-    if column.grain is None:
         return codes, None
-    kept = [steps for _, steps in encoded if steps is not None]
+    parts = [
+        _encoded(chunk, column) if isinstance(chunk, list) else _encoded_array(chunk, column)
+        for chunk in _chunks(values)
+    ]
+    if len(parts) == 1:
+        return parts[0]
+    codes = np.concatenate([np.empty(0, dtype=np.int32), *(codes for codes, _ in parts)])
+    if isinstance(column, Categorical) or column.grain is None:
+        return codes, None
+    kept = [steps for _, steps in parts if steps is not None]
     return codes, np.concatenate(kept) if kept else np.empty(0, dtype=np.uint8)
+
+
+def _encoded_array(values: pa.Array, column: Column) -> tuple[Signed, Codes | None]:
+    if pa.types.is_dictionary(values.type):
+        table, table_of_steps = _encoded_array(plain(values.dictionary), column)
+        codes = _by_table(table, values.indices, _or_dropped(column.missing_code))
+        if isinstance(column, Categorical) or column.grain is None or table_of_steps is None:
+            return codes, None
+        return codes, _by_table(table_of_steps, values.indices, column.grain.none)
+    if isinstance(column, Categorical):
+        return _encode(values, column), None
+    numbers = _numbers(values, column)
+    return _bin(numbers, column), _steps(numbers, column)
 
 
 def binned(numbers: Floats, column: Numeric) -> tuple[Signed, Codes | None]:
@@ -415,17 +412,6 @@ def binned(numbers: Floats, column: Numeric) -> tuple[Signed, Codes | None]:
 
 def _numbers(values: pa.Array, column: Numeric) -> Floats:
     return as_numbers(values) if column.clock is None else column.clock.numbers(values)
-
-
-def _bins_and_steps(values: pa.Array, column: Numeric) -> tuple[Signed, Codes | None]:
-    if not pa.types.is_dictionary(values.type):
-        numbers = _numbers(values, column)
-        return _bin(numbers, column), _steps(numbers, column)
-    bins, steps = _bins_and_steps(plain(values.dictionary), column)
-    codes = _by_table(bins, values.indices, _or_dropped(column.missing_code))
-    if column.grain is None or steps is None:
-        return codes, None
-    return codes, _by_table(steps, values.indices, column.grain.none)
 
 
 def _steps(numbers: Floats, column: Numeric) -> Codes | None:
@@ -441,9 +427,6 @@ def _steps(numbers: Floats, column: Numeric) -> Codes | None:
 
 def _encode(values: pa.Array, column: Categorical) -> Signed:
     kind = values.type
-    if pa.types.is_dictionary(kind):
-        empty = _or_dropped(column.missing_code)
-        return _by_table(_encode(plain(values.dictionary), column), values.indices, empty)
     if pa.types.is_integer(kind):
         return _encode_integers(values, column)
     if pa.types.is_floating(kind):

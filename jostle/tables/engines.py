@@ -176,8 +176,8 @@ class MemorySource(TableSource):
         """The records of a grid, whose axes are the schema's columns in order."""
         occupied = np.nonzero(counts)
         columns = {
-            name: place.astype(code_type(size))
-            for name, place, size in zip(schema.names, occupied, counts.shape, strict=True)
+            name: codes.astype(code_type(size))
+            for name, codes, size in zip(schema.names, occupied, counts.shape, strict=True)
         }
         return cls(schema, columns, len(occupied[0]), counts[occupied], identity)
 
@@ -252,8 +252,8 @@ class SharedPasses(OtherSource):
             self._made[key] = made = Future() if made is None else made
         if own:
             self._make(key, made, kernel, where)
-        found = made.result()
-        return found if isinstance(found, SparseTally) else found.copy()  # others read it meanwhile
+        tally = made.result()
+        return tally if isinstance(tally, SparseTally) else tally.copy()  # others read it meanwhile
 
     def _make(self, key: object, made: Future[Partial], kernel: DenseKernel, where: Where) -> None:
         """Make a tally for all who wait for it, and let go of the oldest that there is no room for."""
@@ -266,13 +266,15 @@ class SharedPasses(OtherSource):
             if not isinstance(failure, Exception):
                 raise
         with self._lock:
-            done = {key: each.result() for key, each in self._made.items() if each.done() and not each.exception()}
-            cells = sum(each.size for each in done.values() if not isinstance(each, SparseTally))
-            for other, each in done.items():
+            done = {
+                key: future.result() for key, future in self._made.items() if future.done() and not future.exception()
+            }
+            cells = sum(tally.size for tally in done.values() if not isinstance(tally, SparseTally))
+            for other, tally in done.items():
                 if cells <= MOST_REMEMBERED:
                     break
                 del self._made[other]
-                cells -= 0 if isinstance(each, SparseTally) else each.size
+                cells -= 0 if isinstance(tally, SparseTally) else tally.size
 
 
 def _has_hash(key: object) -> bool:
@@ -386,5 +388,5 @@ class SparseViewed(_ShownView, SparseKernel):
     """The same for a kernel of which occupied cells alone are held."""
 
     def tally(self, block: Block, schema: Schema) -> SparseTally:
-        found: SparseTally = self.kernel.tally(self.shown(block, schema), self.view.own)
-        return found
+        tally: SparseTally = self.kernel.tally(self.shown(block, schema), self.view.own)
+        return tally

@@ -93,7 +93,6 @@ class FeatureSums(DenseKernel):
     """The features that are asked about, by number; all of them if empty."""
 
     def cells(self, schema: Schema) -> int:
-        """Number of sums; refuse weights that are not the classes', and numbers of no feature."""
         classes = _classes(schema)
         if any(len(weight) != classes for weight in self.weights):
             raise TableError(f"the weights are not those of {classes} classes")
@@ -223,7 +222,6 @@ class FeatureRefinements(SparseKernel):
     most: int = field(converter=whole, validator=Within(1, MOST_ONES))
 
     def cells(self, schema: Schema) -> int:
-        """Number of cells; refuse features that are none, and a table without a label."""
         count, size = feature_count(schema), self.size(schema)
         if any(not 0 <= number < count for number in self.base) or len(set(self.base)) < len(self.base):
             raise TableError(f"the features chosen before are not different numbers from 0 to {count - 1}")

@@ -13,14 +13,14 @@ from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
 from attrs import define, field, frozen
 from numpy.typing import NDArray
 
-from jostle.errors import JostleError, TableError
+from jostle.errors import JostleError, OptionError, TableError
 from jostle.progress import stage
 from jostle.tables.block import Block
 from jostle.tables.encode import Cells, Census, counted_columns, encode_block
@@ -28,6 +28,7 @@ from jostle.tables.engines import MemorySource
 from jostle.tables.features import Bits
 from jostle.tables.fields import Floats
 from jostle.tables.schema import Schema
+from jostle.tables.sources import Reader
 from jostle.tables.values import as_numbers, as_texts, by_type, chunks, is_number, one_by_one, plain
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ BATCH_ROWS = 1 << 16
 
 
 @frozen(eq=False, repr=False)
-class Columns:
+class Columns(Reader):
     """A frame in memory: its columns, each read when it is asked for."""
 
     found: tuple[tuple[object, Callable[[], Cells]], ...]
@@ -104,7 +105,6 @@ class Columns:
 
     @property
     def columns(self) -> tuple[object, ...]:
-        """Names of all columns."""
         return tuple(name for name, _ in self.found)
 
     @property
@@ -120,7 +120,6 @@ class Columns:
         few: AbstractSet[str],
         census: Census | None,
     ) -> Iterator[tuple[Mapping[str, Cells], int]]:
-        """Yield some rows after the other."""
         cells = _named(self, names)
         kinds = [chunk.type for column in cells.values() if not isinstance(column, list) for chunk in chunks(column)]
         # What is looked up in a dictionary of many values is so once.
@@ -128,13 +127,9 @@ class Columns:
         for start in range(0, max(1, self.length), rows):
             yield {name: column[start : start + rows] for name, column in cells.items()}, min(rows, self.length - start)
 
-    def changed(self) -> TableError:
-        """What is said where the rows are others by now."""
-        return _changed("the frame")
-
 
 @frozen(eq=False, repr=False)
-class Stream:
+class Stream(Reader):
     """A frame whose rows come in batches."""
 
     kind: str
@@ -158,7 +153,6 @@ class Stream:
         few: AbstractSet[str],
         census: Census | None,
     ) -> Iterator[tuple[Mapping[str, Cells], int]]:
-        """Yield some rows after the other."""
         check_columns(self.columns, names, "the frame")
         self.marks.append(marks := CellMarks())
         with guarded(f"the {self.kind} could not be computed"), stage(f"reading the {self.kind}") as said:
@@ -167,14 +161,6 @@ class Stream:
                 marks.add(cells.values(), batch.num_rows)
                 said.doing(f"{marks.length:,} rows")
                 yield cells, batch.num_rows
-
-    def changed(self) -> TableError:
-        """What is said where the rows are others by now."""
-        return _changed(f"the {self.kind}")
-
-
-def _changed(what: str) -> TableError:
-    return TableError(f"{what} is not what it was when it was opened", fix="open it again")
 
 
 def frame_reader(frame: Any) -> Columns | Stream:
@@ -251,8 +237,8 @@ class CellMarks:
     @property
     def identity(self) -> bytes:
         """A hash of all columns, whatever their order."""
-        found = sorted(b"".join(hasher.digest() for hasher in hashers) for hashers in self._hashers)
-        return hashlib.blake2b(b"".join(found) + f"{self.length}".encode(), digest_size=16).digest()
+        digests = sorted(b"".join(hasher.digest() for hasher in hashers) for hashers in self._hashers)
+        return hashlib.blake2b(b"".join(digests) + f"{self.length}".encode(), digest_size=16).digest()
 
 
 def _hasher() -> Any:
@@ -267,8 +253,8 @@ def _cells_of(cells: Cells, numbers: Floats) -> Iterator[tuple[NDArray[np.intp],
             if is_number(values.type) or pa.types.is_boolean(values.type):
                 numbers[places] = as_numbers(values)
             else:
-                for place, text in zip(places.tolist(), values.to_pylist(), strict=True):
-                    said[place] = text
+                for row, text in zip(places.tolist(), values.to_pylist(), strict=True):
+                    said[row] = text
         yield from _present(pa.array(said, pa.large_string()), 0)
         return
     start = 0
@@ -435,8 +421,8 @@ def _columns(frame: Any) -> Columns:
         if (stream := _stream(frame)) is not None:
             return _collected(stream)
         wrapped = _narwhal(frame)
-        found = tuple((series.name, partial(_cells, series)) for series in wrapped.iter_columns())
-        return Columns(found, len(wrapped), index_names(frame))
+        columns = tuple((series.name, partial(_cells, series)) for series in wrapped.iter_columns())
+        return Columns(columns, len(wrapped), index_names(frame))
     cells = {name: _given_cells(values) for name, values in frame.items()}
     lengths = {len(column) for column in cells.values()}
     if len(lengths) > 1:
@@ -544,3 +530,39 @@ def _is_foreign(kind: pa.DataType) -> bool:
     return isinstance(kind, pa.BaseExtensionType) or (
         pa.types.is_dictionary(kind) and isinstance(kind.value_type, pa.BaseExtensionType)
     )
+
+
+# Answers as frames
+
+PARQUET_ENDINGS = (".parquet", ".pq")
+"""Endings of such files."""
+Frames = Literal["pyarrow", "pandas", "polars"]
+
+
+def as_frame(arrow: pa.Table, library: Frames = "pyarrow") -> Any:
+    """An Arrow table as a frame of a library."""
+    if library == "pyarrow":
+        return arrow
+    import narwhals as nw  # noqa: PLC0415 - it takes its time to load
+
+    wrapped = nw.from_native(arrow, eager_only=True)
+    try:
+        if library == "pandas":
+            return wrapped.to_pandas()
+        if library == "polars":
+            return wrapped.to_polars()
+    except ModuleNotFoundError:
+        raise OptionError(f"{library} is not installed", fix=f"pip install {library}, or to_frame()") from None
+    raise OptionError(f"no frames of {library!r} are made", fix='"pyarrow", "pandas" or "polars"')
+
+
+def write_frame(arrow: pa.Table, path: Path) -> None:
+    """Write an Arrow table to a file: Parquet if it is called so, else CSV."""
+    if path.suffix.lower() in PARQUET_ENDINGS:
+        import pyarrow.parquet as pa_parquet  # noqa: PLC0415 - it takes its time to load
+
+        pa_parquet.write_table(arrow, path)
+    else:
+        import pyarrow.csv as pa_csv  # noqa: PLC0415 - as above
+
+        pa_csv.write_csv(arrow, path)

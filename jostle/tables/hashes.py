@@ -37,7 +37,6 @@ class RowHashes(DenseKernel):
     """Whether numbers count as exactly as they are held, and not by their bins alone."""
 
     def cells(self, schema: Schema) -> int:
-        """One per lane, and the number of rows."""
         return len(LANES) + 1
 
     def bound(self, schema: Schema) -> int:

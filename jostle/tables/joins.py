@@ -158,16 +158,13 @@ def _declared(
     cells: Mapping[str, Cells], on: str, columns: Mapping[str, Column] | Iterable[str] | None, schema: Schema
 ) -> dict[str, Column]:
     """The public columns that are wanted: as they are declared, or else read off the public rows."""
-    names = [name for name in cells if name != on] if columns is None else None
-    if names is None:
-        names = (
-            list(columns)
-            if isinstance(columns, Mapping)
-            else list(
-                given_items(columns, "columns by name", fix='columns={"beds": Numeric(0, 100)}', error=TableError)
-            )
-        )
-    check_columns(tuple(cells), tuple(names), "the public frame")
+    if columns is None:
+        names = tuple(name for name in cells if name != on)
+    elif isinstance(columns, Mapping):
+        names = tuple(columns)
+    else:
+        names = given_items(columns, "columns by name", fix='columns={"beds": Numeric(0, 100)}', error=TableError)
+    check_columns(tuple(cells), names, "the public frame")
     for name in names:
         if name in {*schema.sources, *schema.identifiers, schema.person}:
             raise TableError(

@@ -4,7 +4,7 @@ A kernel sends each row, by itself, to whole numbers that are added up over all 
 per cell of a public domain) or sparse (the occupied cells' keys, sorted, with their counts). `bound` is the most that
 one row adds, summed over all cells; what a row would add beyond it is cut off, so the bound holds for any data.
 
-Kernels are descriptions from a closed list (`kernel_list`), not functions of a caller's making: nobody outside
+Kernels are descriptions from a closed list (`KERNELS`), not functions of a caller's making: nobody outside
 `jostle.tables` ever runs code on rows.
 
 A kernel leaves out rows with a blank in a column that it is about; what it learns or branches by says otherwise. So a
@@ -155,7 +155,6 @@ class Counts(DenseKernel):
         return cls((columns,))
 
     def cells(self, schema: Schema) -> int:
-        """Number of combinations in all groups together."""
         return checked_cells(sum(starmap(schema.size, self.groups)))
 
     def bound(self, schema: Schema) -> int:
@@ -195,7 +194,6 @@ class Sums(DenseKernel):
     by: tuple[str, ...] = field(default=(), converter=names)
 
     def cells(self, schema: Schema) -> int:
-        """How many combinations of the columns in *by* there are."""
         if len(self.weights) != schema[self.column].size:
             raise TableError(f"{len(self.weights)} weights for the {schema[self.column].size} codes of {self.column!r}")
         return checked_cells(schema.size(*self.by))
@@ -235,7 +233,6 @@ class Marks(DenseKernel):
     most: int = field(default=1, converter=whole, validator=MOST)
 
     def cells(self, schema: Schema) -> int:
-        """One cell per column."""
         for column in self.columns:
             if not 0 <= self.code < schema[column].size:
                 raise TableError(f"column {column!r} has no code {self.code}")
@@ -310,7 +307,6 @@ class SparseCounts(InOneCell, SparseKernel):
     """For each column, the group of each of its codes, from 0 up; none where each code is its own; empty for all."""
 
     def cells(self, schema: Schema) -> int:
-        """Number of combinations, occupied or not."""
         sides = group_sides(self.columns, self.groups, schema) if self.groups else map(schema.size, self.columns)
         return checked_keys(math.prod(sides), len(self.columns))
 

@@ -137,7 +137,6 @@ class Ranks(InOneCell, DenseKernel):
     """The steps where intervals begin, rising from 0."""
 
     def cells(self, schema: Schema) -> int:
-        """Number of intervals; refuse steps that do not rise from 0, or are not there."""
         span = grain_in(schema, self.column).span
         starts = self.starts
         if not len(starts) or starts[0] != 0 or starts[-1] > span or np.any(starts[1:] <= starts[:-1]):
@@ -180,7 +179,6 @@ class Products(DenseKernel):
     """What counts as 1 beside the numbers."""
 
     def cells(self, schema: Schema) -> int:
-        """How many sums there are; refuse numbers that are not those of the columns' codes."""
         classes = len(schema.classes)
         fits = (
             len(self.columns) == len(self.numbers) == len(set(self.columns))

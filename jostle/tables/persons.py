@@ -138,8 +138,9 @@ def _whose_chunk(values: pa.Array) -> Whose:
         inside = (indices >= 0) & (indices < len(persons.codes))  # others are a damaged file's
         table = np.append(persons.codes, np.int32(NOBODY))
         return evolve(persons, codes=table[np.where(inside, indices, len(persons.codes))])
+    may_be_whole = (pa.types.is_integer, pa.types.is_string, pa.types.is_large_string)
     try:  # reads nothing as a number that the slower way does not, and the same numbers
-        numbers = pc.cast(values, pa.int64()) if _may_be_whole(values.type) else None
+        numbers = pc.cast(values, pa.int64()) if any(is_kind(values.type) for is_kind in may_be_whole) else None
     except pa.ArrowInvalid:
         numbers = None
     if numbers is not None:
@@ -153,10 +154,6 @@ def _whose_chunk(values: pa.Array) -> Whose:
     table = np.append(distinct_names.indices.fill_null(NOBODY).to_numpy(zero_copy_only=False), np.int32(NOBODY))
     places = every.indices.fill_null(len(every.dictionary)).to_numpy(zero_copy_only=False)
     return Whose(table[places].astype(np.int32, copy=False), distinct_names.dictionary)
-
-
-def _may_be_whole(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def one_way(texts: pa.Array) -> pa.Array:
@@ -241,7 +238,8 @@ def bounded(block: Block, schema: Schema, key: bytes) -> Block:
     keep[many] = False
     ranks = np.cumsum(here > most) - 1
     codes = whose.codes[many]
-    keep[many[_smallest(block.rows(many), ranks[codes], mixed(marks + _lane(key))[codes], most)]] = True
+    lane = np.uint64(int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "little"))
+    keep[many[_smallest(block.rows(many), ranks[codes], mixed(marks + lane)[codes], most)]] = True
     return block.rows(np.flatnonzero(keep))
 
 
@@ -379,10 +377,6 @@ class Repeats:
         return int(self.counts.max(initial=0))
 
 
-def _lane(key: bytes) -> np.uint64:
-    return np.uint64(int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "little"))
-
-
 @frozen
 class OfPersons(DenseKernel):
     """What counts persons, each once, however many of their rows are asked about.
@@ -460,7 +454,6 @@ class BeyondCount(DenseKernel):
         return True
 
     def cells(self, schema: Schema) -> int:
-        """Rows, and persons."""
         return 2
 
     def bound(self, schema: Schema) -> int:
@@ -468,7 +461,6 @@ class BeyondCount(DenseKernel):
         raise TypeError("rows that are not held are not released")
 
     def add(self, block: Block, schema: Schema, totals: Integers) -> None:
-        """Add what is not held of the block's persons to *totals*."""
         read, codes = _read(block, schema)
         beyond = read[np.unique(codes)] - (schema.rows_per_person or 0)
         totals += np.array([beyond[beyond > 0].sum(), np.count_nonzero(beyond > 0)])

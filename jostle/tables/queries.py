@@ -35,7 +35,7 @@ from jostle.tables.kernels import Counts, Kernel, Marks, SparseCounts, Sums
 from jostle.tables.number_kernels import Moments, NumberSum, Ranks
 from jostle.tables.pools import Stack
 from jostle.tables.schema import Schema
-from jostle.tables.sources import MOST_PARTS, SPILLED_BYTES, ReadSource
+from jostle.tables.sources import MOST_PARTS, SPILLED_BYTES, Reader, ReadSource
 
 EACH_OF_ONE = (
     "each_of_one=True (--each-of-one) is your word that each row of the result is made of one person's data alone, and "
@@ -58,7 +58,7 @@ class OwnQuery:
 
 
 @frozen(eq=False, repr=False)
-class QueryReader:
+class QueryReader(Reader):
     """A query's rows, as of the moment when its table was opened."""
 
     database: Database
@@ -78,17 +78,12 @@ class QueryReader:
         few: AbstractSet[str] = frozenset(),
         census: Census | None = None,
     ) -> Iterator[tuple[Mapping[str, Cells], int]]:
-        """Yield some rows after the other."""
         rows = 0
         with stage(f"reading from {self.database.kind}") as said:
             for cells, length in self.database.batches(self.text, names):
                 rows += length
                 said.doing(f"{rows:,} rows")
                 yield dict(zip(names, cells, strict=False)), length
-
-    def changed(self) -> TableError:
-        """What is said where the rows are others by now."""
-        return TableError("the query's rows are others by now", fix="open the table again")
 
 
 @frozen(eq=False, repr=False)

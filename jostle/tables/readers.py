@@ -7,6 +7,10 @@ Here a line that is not whole by itself (an open quote, a carriage return inside
 or more) is dropped, whatever the others are like. In particular nothing depends on where the file happens to be cut
 into chunks: lines are judged one by one, and no chunk begins with anything that a reader could take for a mark of the
 file's encoding.
+
+*Arrays* in .npy files are read from bytes that are there: nothing is made room for that a header only claims. numpy's
+own reader makes room first, takes an archive of arrays for an array, and reads headers of Python 2 by a tokenizer,
+which raises errors of its own.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import math
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,15 +32,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 from attrs import frozen
+from numpy.lib import format as npy
+from numpy.typing import NDArray
 
 from jostle.errors import TableError
 from jostle.files.content import DIGEST_BYTES, FileContent, FileState, Place, path_of, state_of
 from jostle.progress import Stage, stage
 from jostle.tables.encode import Cells, Census
-from jostle.tables.frames import Memory, check_columns, guarded
+from jostle.tables.frames import PARQUET_ENDINGS, Memory, check_columns, guarded
 from jostle.tables.kernels import MOST_RECORDS
 from jostle.tables.schema import Schema
-from jostle.tables.sources import ReadSource
+from jostle.tables.sources import Reader, ReadSource
 from jostle.tables.values import is_text
 
 if TYPE_CHECKING:
@@ -85,13 +92,13 @@ def csv_batches(
     """
     header, delimiter = csv_header(place), _delimiter(path_of(place))
     places = [str(header.index(name)) for name in columns]
-    names = [str(place) for place in range(len(header))]  # unlike the header's, different from each other
+    names = [str(column) for column in range(len(header))]  # unlike the header's, different from each other
     convert = pa_csv.ConvertOptions(
         check_utf8=False,  # it is
         column_types={
-            name: pa.dictionary(pa.int32(), pa.string()) if header[place] in as_dictionaries else pa.string()
-            for place, name in enumerate(names)
-            if header[place] in columns
+            name: pa.dictionary(pa.int32(), pa.string()) if header[column] in as_dictionaries else pa.string()
+            for column, name in enumerate(names)
+            if header[column] in columns
         },
         include_columns=places,
         strings_can_be_null=True,
@@ -197,10 +204,10 @@ def _readable(text: bytes) -> bytes:
 def _matching(text: bytes, whole: re.Pattern[bytes]) -> bytes:
     start, kept = 0, []
     while start < len(text):
-        found = whole.match(text, start)
-        if found and found[0]:
-            kept.append(found[0])
-            start = found.end()
+        lines = whole.match(text, start)
+        if lines and lines[0]:
+            kept.append(lines[0])
+            start = lines.end()
         else:
             start = text.find(b"\n", start) + 1 or len(text)
     return b"".join(kept)
@@ -221,11 +228,10 @@ def _without_long_lines(text: bytes) -> bytes:
 BATCH_ROWS = 1 << 16
 MOST_TEXT = 1 << 30
 """Bytes of a column's texts in a batch."""
-PARQUET_ENDINGS = (".parquet", ".pq")
 
 
 @frozen(eq=False, repr=False)
-class RowFile:
+class RowFile(Reader):
     """A file of rows, as long as it is the one that was opened: a row that moves while it is read could count twice."""
 
     path: Place
@@ -238,18 +244,15 @@ class RowFile:
 
     @property
     def columns(self) -> tuple[object, ...]:
-        """The names of its columns."""
         return header(self.path)
 
     @property
     def size(self) -> int:
-        """How many bytes it has."""
         state = state_of(path_of(self.path))
         return 0 if state is None else state.size
 
     @property
     def identity(self) -> bytes:
-        """A hash of the file."""
         if isinstance(self.path, FileContent):
             return bytes.fromhex(self.path.mark.digest)
         try:
@@ -261,7 +264,6 @@ class RowFile:
     def batches(
         self, names: tuple[str, ...], few: AbstractSet[str], census: Census | None = None
     ) -> Iterator[tuple[Mapping[str, Cells], int]]:
-        """Yield some rows after the other."""
         self._check_unchanged()
         # Of Parquet, numbers that are written as texts as well: written out, many long ones do not fit into memory.
         texts = names if is_parquet(path_of(self.path)) else few
@@ -274,7 +276,6 @@ class RowFile:
             raise self.changed()
 
     def changed(self) -> TableError:
-        """What is said where it is not the file that was opened."""
         return TableError(
             f"the file {path_of(self.path)} was written since it was opened",
             why="a row that is at another place by now could count twice",
@@ -392,11 +393,11 @@ def _parquet_batches(
         for batch in file.iter_batches(BATCH_ROWS, row_groups=chosen, columns=list(columns), use_threads=False):
             done += batch.num_rows
             said.at(done, total)
-            found = [
+            cells = [
                 _written_out(batch[name]) if name in texts and name not in as_dictionaries else batch[name]
                 for name in columns
             ]
-            yield pa.record_batch(found, names=list(columns))
+            yield pa.record_batch(cells, names=list(columns))
 
 
 def _described(place: Place) -> pa.Schema:
@@ -424,3 +425,49 @@ def _written_out(texts: pa.DictionaryArray) -> pa.Array:
             "the file's texts are too long to be read", fix="take out cells of more than a thousand letters"
         )
     return texts.dictionary.take(texts.indices)
+
+
+# Arrays in .npy files
+
+GRID_ENDING = ".npy"
+NUMBERS = "biufc"
+"""The kinds of cells that are read; which of them are counts is looked at later."""
+MOST_HEADER = 1 << 14
+
+
+def check_array(place: Place) -> None:
+    """Refuse a file that does not begin as an array does."""
+    path = path_of(place)
+    with guarded(_no_array(place)):
+        if isinstance(place, FileContent):
+            head = place.data[:MOST_HEADER]
+        else:
+            with path.open("rb") as file:
+                head = file.read(MOST_HEADER)
+        _array_header(io.BytesIO(head))
+
+
+def read_array(content: FileContent) -> NDArray[Any]:
+    """The array in a .npy file."""
+    with guarded(_no_array(content)):
+        head = io.BytesIO(content.data)
+        shape, by_columns, kind = _array_header(head)
+        start, count = head.tell(), math.prod(shape)
+        if kind.kind not in NUMBERS:
+            raise TableError(f"the file {content.path} holds no array of numbers", fix="give an array of counts")
+        if min(shape, default=0) < 0 or count * kind.itemsize != len(content.data) - start:
+            raise TableError(f"the file {content.path} has not as many cells as it says", fix="save the array anew")
+        flat = np.frombuffer(content.data, dtype=kind, count=count, offset=start)
+        return flat.reshape(shape, order="F" if by_columns else "C")
+
+
+def _array_header(file: io.BytesIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """The shape, whether the first axis runs fastest, and the type of cells."""
+    version = npy.read_magic(file)
+    if version not in {(1, 0), (2, 0)}:
+        raise ValueError("a version for records")
+    return (npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0)(file)
+
+
+def _no_array(place: Place) -> str:
+    return f"the file {path_of(place)} cannot be read as a NumPy array"

@@ -39,7 +39,6 @@ class LevelKernel(DenseKernel):
         """How many numbers each level has."""
 
     def cells(self, schema: Schema) -> int:
-        """Number of numbers in all."""
         Counts.of(*self.columns).cells(schema)
         return checked_cells(sum(self.sizes(schema)))
 
@@ -91,7 +90,6 @@ class Regions(LevelKernel):
     """For each partition, the places in the order where its regions begin, rising from 0."""
 
     def sizes(self, schema: Schema) -> tuple[int, ...]:
-        """How many regions each partition has."""
         cells = schema.size(*self.columns)
         if len(self.order) != cells or not _each_once(self.order):
             raise TableError("the order of a grid's cells does not hold each cell once")
@@ -168,7 +166,6 @@ class Haar(LevelKernel):
         return tuple(product(*ranges))
 
     def sizes(self, schema: Schema) -> tuple[int, ...]:
-        """How many coefficients each level has."""
         return tuple(math.prod(part.stop - part.start for part in block) for block in self.blocks(schema))
 
     def moved(self, schema: Schema) -> tuple[int, ...]:
@@ -194,7 +191,6 @@ class Box(LevelKernel):
     high: tuple[int, ...] = field(converter=wholes, validator=ANY_WHOLE)
 
     def sizes(self, schema: Schema) -> tuple[int, ...]:
-        """One number in one level."""
         if not len(self.columns) == len(self.low) == len(self.high):
             raise TableError(f"a box in {len(self.columns)} columns has {len(self.low)} and {len(self.high)} ends")
         for name, low, high in zip(self.columns, self.low, self.high, strict=True):

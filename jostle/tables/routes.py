@@ -191,7 +191,6 @@ class LeafCounts(_Routed):
     """Without, how many rows come to each leaf: cells (leaf)."""
 
     def cells(self, schema: Schema) -> int:
-        """The number of leaves, times that of classes."""
         self.routing.check(schema)
         return checked_cells(len(self.routing.leaves) * (len(schema.classes) if self.by_class else 1))
 
@@ -220,7 +219,6 @@ class SplitCounts(_Routed):
     """The leaves asked about."""
 
     def cells(self, schema: Schema) -> int:
-        """The number of open leaves times that of all values and classes."""
         self.routing.check(schema)
         nodes = len(self.routing.attribute)
         if np.any((self.open < 0) | (self.open >= nodes)) or np.any(self.routing.attribute[self.open] >= 0):

@@ -86,21 +86,17 @@ class RuleKernel(DenseKernel):
     def points_of(self, block: Block, schema: Schema) -> Integers:
         """Each row's points for each class."""
         given = np.zeros((block.length, len(schema.classes)), dtype=np.int64)
-        slots = self._slots(block, schema)
+        slots: list[Integers] = []  # for each tree, the place among all leaves of the one that each row comes to
+        if self.routing is not None:
+            places = slots_of(self.routing.leaves, len(self.routing.attribute))
+            slots = [places[leaf] for _, leaf in self.routing.arrivals(block, schema)]
         for term in self.terms:
             keep = block.filled(term.columns, schema)
             cell = block.first_for_blank(term.columns, schema).keys(term.columns, schema)
-            places = [slot * schema.size(*term.columns) + cell for slot in slots] if term.by_leaf else [cell]
-            for cells in places:
+            by_tree = [slot * schema.size(*term.columns) + cell for slot in slots] if term.by_leaf else [cell]
+            for cells in by_tree:
                 given += term.table[cells] if keep is None else np.where(keep[:, None], term.table[cells], 0)
         return given
-
-    def _slots(self, block: Block, schema: Schema) -> list[Integers]:
-        """For each tree the place of the leaf that each row comes to among all leaves."""
-        if self.routing is None:
-            return []
-        places = slots_of(self.routing.leaves, len(self.routing.attribute))
-        return [places[leaf] for _, leaf in self.routing.arrivals(block, schema)]
 
 
 @frozen(eq=False, repr=False)
@@ -155,7 +151,6 @@ class Agreements(InOneCell, DenseKernel):
     """Whether they would count misses as well, does not matter."""
 
     def cells(self, schema: Schema) -> int:
-        """One for each set of rules; refuse rules that do not fit the schema."""
         if not 1 <= len(self.rules) <= MOST_RULES:
             raise TableError(f"{len(self.rules)} rules are compared, and it must be 1 to {MOST_RULES}")
         for rule in self.rules:
@@ -191,7 +186,6 @@ class ManyHits(DenseKernel):
     """The points of every row, by rules, and of each rule by the classes but the first."""
 
     def cells(self, schema: Schema) -> int:
-        """One for each rule; refuse rules that do not fit the schema."""
         classes, width = len(schema.classes), len(self.start)
         fits = (
             classes > 1
@@ -247,7 +241,6 @@ class Margins(InOneCell, RuleKernel):
     """Where intervals begin, all but the lowest, rising: a margin is in the last that begins at or below it."""
 
     def cells(self, schema: Schema) -> int:
-        """Two numbers for each interval; refuse what does not fit the schema."""
         self.check_rule(schema)
         if len(schema.classes) < 2:
             raise TableError("the label has one class only", why="margins tell a class from the others")
@@ -286,7 +279,6 @@ class MarginLevels(LevelKernel):
         return (2, *(2 << depth for depth in range(side.bit_length() - 1)))
 
     def cells(self, schema: Schema) -> int:
-        """Number of coefficients in all."""
         return checked_cells(sum(self.sizes(schema)))
 
     def add(self, block: Block, schema: Schema, totals: Integers) -> None:

@@ -77,7 +77,6 @@ class Slopes(DenseKernel):
     """They are 2**shift apart."""
 
     def cells(self, schema: Schema) -> int:
-        """How many sums there are; refuse what does not fit the schema, or would not fit 63 bits."""
         classes, used, models = len(schema.classes), (*self.columns, *self.marks), len(self.classes)
         sizes = [(schema[name].size, models) for name in self.columns]
         fits = (
@@ -98,14 +97,11 @@ class Slopes(DenseKernel):
         heaviest = int(np.abs(self.weights).max(initial=0)) * UNIT * (math.isqrt(len(self.marks)) + 1)
         if heaviest >= 2**61 or (len(self.line) << self.shift) >= 2**61:
             raise TableError("points of all marks, or margins, do not fit 63 bits")
-        return checked_cells(models * self._places(schema) + 1)
+        return checked_cells(models * (1 + sum(size for size, _ in sizes) + len(self.marks)) + 1)
 
     def bound(self, schema: Schema) -> int:
         marked = (math.isqrt(len(self.marks)) + 1) * STEEPEST + len(self.marks) if self.marks else 0
         return 1 + len(self.classes) * ((1 + len(self.columns)) * STEEPEST + marked)
-
-    def _places(self, schema: Schema) -> int:
-        return 1 + sum(schema[name].size for name in self.columns) + len(self.marks)
 
     def add(self, block: Block, schema: Schema, totals: Integers) -> None:
         block = block.labelled(schema)

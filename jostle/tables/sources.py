@@ -69,6 +69,7 @@ class Reader(Protocol):
 
     def changed(self) -> TableError:
         """What is said where the rows are not those that were read before."""
+        return TableError("the rows are not what they were when they were opened", fix="open them again")
 
 
 @frozen(eq=False, repr=False)
@@ -93,18 +94,18 @@ class ReadSource(TableSource):
         """Yield the rows as codes."""
         schema = self.schema
         names = schema.sources if census is None else counted_columns(schema, self.reader.columns)
-        few = {name for name in names if name == schema.person or _is_categorical(name, schema)}
+        few = {name for name in names if name == schema.person or isinstance(schema.by_name.get(name), Categorical)}
         for columns, length in self.reader.batches(names, few, census):
             yield encode_block(columns, schema, length, census)
 
     def tally(self, kernel: Kernel, where: Where) -> Partial:
         hasher = hashlib.blake2b(digest_size=DIGEST_BYTES)
-        found = tally_blocks(self._hashed(hasher), self.schema, kernel, where)
+        tally = tally_blocks(self._hashed(hasher), self.schema, kernel, where)
         if not self.seen:
             self.seen.append(hasher.digest())
         if hasher.digest() != self.seen[0]:
             raise self.reader.changed()
-        return found
+        return tally
 
     def _hashed(self, hasher: hashlib.blake2b) -> Iterator[Block]:
         """Yield the blocks; their rows are hashed in order, as two people who change places are others."""
@@ -123,18 +124,14 @@ class ReadSource(TableSource):
 
     def census(self) -> Census:
         """A census of the rows, by one pass over them."""
-        found = Census()
-        for _ in self.blocks(census=found):
+        census = Census()
+        for _ in self.blocks(census=census):
             pass
-        return found
+        return census
 
     def kept(self, census: Census | None = None) -> MemorySource | KeptSource:
         """The same rows, read once and kept as codes."""
         return keep(self.blocks(census), self.schema, self)
-
-
-def _is_categorical(name: str, schema: Schema) -> bool:
-    return name in schema and isinstance(schema[name], Categorical)
 
 
 class Folder:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from jostle.errors import ProbeError, TableError, described, shown
 from jostle.given import called_as, given_as, given_flag, given_path
-from jostle.tables import clusters, dask_source, frames, queries, readers
+from jostle.tables import dask_source, frames, pieces, queries, readers
 from jostle.tables.attributes import feature_names, joined, joined_labels
 from jostle.tables.block import Block
 from jostle.tables.columns import PUBLIC, Column, Numeric
@@ -32,8 +32,8 @@ from jostle.tables.sources import ReadSource
 
 CLUSTERS: tuple[tuple[Callable[[object], bool], Callable[[Any, Schema], PiecesSource]], ...] = (
     (dask_source.is_dask, dask_source.dask_source),
-    (clusters.is_spark, clusters.spark_source),
-    (clusters.is_ray, clusters.ray_source),
+    (pieces.is_spark, pieces.spark_source),
+    (pieces.is_ray, pieces.ray_source),
 )
 """Which frames are in pieces on workers, and how these are asked."""
 
@@ -141,8 +141,8 @@ class Table:
         schema = _schema_of(schema)
         file = given_path(path, TableError)
         if isinstance(engine, str) and engine.startswith("dask://"):
-            pieces = dask_source.connect(engine, file, schema)
-            return cls(pieces, pieces.census, [file])
+            rows = dask_source.connect(engine, file, schema)
+            return cls(rows, rows.census, [file])
         if not isinstance(engine, str) or engine != "threads":
             raise TableError(f"there is no engine {shown(engine)}", fix='engine="threads" or "dask://HOST:PORT"')
         source = readers.open_file(file, schema)

@@ -57,11 +57,8 @@ def is_number(kind: pa.DataType) -> bool:
 
 def _is_encoded_text(kind: pa.DataType) -> bool:
     """Whether cells are texts after a cast, perhaps with bytes that are not UTF-8."""
-    return bool(pa.types.is_string_view(kind) or _is_bytes(kind))
-
-
-def _is_bytes(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind))
+    kinds = (pa.types.is_string_view, pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view)
+    return any(is_kind(kind) for is_kind in kinds)
 
 
 def check_readable(name: str, kind: pa.DataType) -> None:
@@ -276,11 +273,7 @@ def _cell(value: object) -> bool | int | float | str | None:
         cell = read(value)
     except Exception:  # noqa: BLE001 - a class of anybody's making; that it fails must not show
         return None
-    return _string(cell) if isinstance(cell, str) else cell
-
-
-def _string(value: str) -> str:
-    return str.encode(value, "utf-8", "surrogatepass").decode("utf-8", "replace")
+    return str.encode(cell, "utf-8", "surrogatepass").decode("utf-8", "replace") if isinstance(cell, str) else cell
 
 
 def _time(value: np.datetime64) -> str | None:

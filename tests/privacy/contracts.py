@@ -44,8 +44,7 @@ from jostle.privacy.picks import GROUP_SCORES, SCORES, FindAbove, FindNthLargest
 from jostle.privacy.room import MECHANISMS, NOTES
 from jostle.privacy.scores import QuantileScore
 from jostle.privacy.selection import SELECTIONS
-from jostle.tables.closed import Closed
-from jostle.tables.kernel_list import KERNELS
+from jostle.tables.closed import KERNELS, Closed
 from jostle.tables.number_kernels import Moments, NumberSum, Ranks
 from jostle.tables.persons import OfPersons
 from jostle.tables.schema import Neighbours, Schema

@@ -54,8 +54,8 @@ from jostle.privacy.picks import (
 from jostle.privacy.scores import Fullest, Misfit, MostHits, QuantileScore
 from jostle.privacy.selection import NumberOfRuns
 from jostle.privacy.split_scores import Halves, LeafMajority, MajoritiesBelow, MixedSplitScore, SplitScore, Utility
+from jostle.tables.closed import DENSE_KERNELS, LEVEL_KERNELS
 from jostle.tables.feature_kernels import FeatureRefinements, FeatureSums
-from jostle.tables.kernel_list import DENSE_KERNELS, LEVEL_KERNELS
 from jostle.tables.kernels import Counts, Marks, SparseCounts, Sums
 from jostle.tables.number_kernels import Moments, NumberSum, Products, Ranks
 from jostle.tables.persons import PersonBands, PersonCount

@@ -19,8 +19,8 @@ from jostle.privacy.ledger import Ledger
 from jostle.privacy.noise import Noise, SeededBits
 from jostle.privacy.room import Room
 from jostle.tables.block import Where
+from jostle.tables.closed import KERNELS
 from jostle.tables.engines import Folded, Partial, TableSource
-from jostle.tables.kernel_list import KERNELS
 from jostle.tables.kernels import DenseKernel, SparseKernel, SparseTally
 from jostle.tables.schema import Neighbours
 

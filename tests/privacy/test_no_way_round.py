@@ -34,8 +34,7 @@ from jostle.privacy.picks import GROUP_SCORES, SCORES
 from jostle.privacy.room import MECHANISMS
 from jostle.privacy.scores import Fullest
 from jostle.privacy.vault import FileVault
-from jostle.tables.closed import Closed
-from jostle.tables.kernel_list import KERNELS
+from jostle.tables.closed import KERNELS, Closed
 from jostle.tables.kernels import Counts
 
 TENTH = Fraction(1, 10)

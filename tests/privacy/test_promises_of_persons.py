@@ -28,8 +28,8 @@ from jostle.privacy.mechanisms import sensitivity
 from jostle.privacy.room import Room
 from jostle.sites import force
 from jostle.tables.block import code_type
+from jostle.tables.closed import KERNELS
 from jostle.tables.engines import MemorySource
-from jostle.tables.kernel_list import KERNELS
 from jostle.tables.kernels import SparseTally
 from jostle.tables.persons import PersonBands, PersonCount, whose_rows
 from jostle.tables.schema import Neighbours, Schema

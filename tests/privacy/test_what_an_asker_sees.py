@@ -81,9 +81,9 @@ from jostle.privacy.scores import Fullest, Misfit, MostHits, QuantileScore
 from jostle.privacy.selection import SELECTIONS
 from jostle.privacy.split_scores import GroupScore, Halves, LeafMajority, MajoritiesBelow, MixedSplitScore, SplitScore
 from jostle.sklearn import PrivateClassifier, PrivateFeatureSelector
+from jostle.tables.closed import KERNELS
 from jostle.tables.feature_kernels import FeatureRefinements, FeatureSums
 from jostle.tables.features import SparseFeatures
-from jostle.tables.kernel_list import KERNELS
 from jostle.tables.kernels import Counts, Marks, SparseCounts, Sums
 from jostle.tables.number_kernels import Moments, NumberSum, Products, Ranks
 from jostle.tables.persons import PersonBands, PersonCount

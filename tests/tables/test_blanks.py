@@ -19,10 +19,10 @@ from jostle.options.models.kinds import BayesTreeModel, TreeModel
 from jostle.privacy.column_scores import SetDiscernibility
 from jostle.privacy.expressions import cells, rows, sensitivity, total
 from jostle.tables.attributes import UNKNOWN, attribute_codes
+from jostle.tables.closed import KERNELS
 from jostle.tables.engines import MemorySource
 from jostle.tables.feature_kernels import FeatureRefinements, FeatureSums
 from jostle.tables.hashes import RowHashes
-from jostle.tables.kernel_list import KERNELS
 from jostle.tables.kernels import Counts, Marks, SparseCounts, Sums
 from jostle.tables.number_kernels import Moments, NumberSum, Products, Ranks
 from jostle.tables.persons import PersonBands, PersonCount

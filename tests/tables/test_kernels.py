@@ -22,15 +22,14 @@ import jostle
 from jostle import Categorical, Numeric, Schema, Table
 from jostle.errors import ProbeError, TableError
 from jostle.privacy.scores import Misfit
-from jostle.tables import joints as module
+from jostle.tables import pools as module
 from jostle.tables.block import Block, code_type
+from jostle.tables.closed import KERNELS
 from jostle.tables.engines import MemorySource, merge
 from jostle.tables.hashes import RowHashes
-from jostle.tables.joints import KeptCounts, joints
-from jostle.tables.kernel_list import KERNELS
 from jostle.tables.kernels import BLOCK_ROWS, LARGEST_WEIGHT, Counts, Kernel, Marks, SparseCounts, SparseTally, Sums
 from jostle.tables.number_kernels import LARGEST_NUMBER, Moments, NumberSum, Products, Ranks
-from jostle.tables.pools import GridCounts, Layer, Pool, Refinements, Stack
+from jostle.tables.pools import GridCounts, KeptCounts, Layer, Pool, Refinements, Stack, joints
 from jostle.tables.regions import Box, Regions
 from jostle.tables.values import LARGEST_MULTIPLE, finest_grain, grain_of
 

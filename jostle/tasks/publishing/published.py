@@ -17,7 +17,7 @@ from jostle.files.kinds import writing
 from jostle.markup import bar_table, fact_table, in_picture, words
 from jostle.privacy.amounts import show_amount
 from jostle.tables.columns import MISSING, Numeric
-from jostle.tables.made_frames import Frames, as_frame, write_frame
+from jostle.tables.frames import Frames, as_frame, write_frame
 from jostle.tables.schema import Schema
 from jostle.tasks.answers import new_figure
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from jostle.errors import OptionError
 from jostle.tables.columns import Numeric
-from jostle.tables.made_frames import PARQUET
+from jostle.tables.frames import PARQUET_ENDINGS
 from jostle.tasks.base import Question, Shown, Task, register
 from jostle.tasks.classification.instances import Chances, TableInstance, instance_of
 from jostle.tasks.classification.task import CLASSIFICATION
@@ -124,6 +124,6 @@ PUBLISHING: Task[Published] = register(
             suited=CLASSIFICATION.question.suited,
         ),
         rehearsal=evolve(CLASSIFICATION.rehearsal, instance=partial(instance_of, PublishingInstance), sure=False),
-        shown=Shown(save=lambda published, path: published.write(path), endings=(".csv", *PARQUET)),
+        shown=Shown(save=lambda published, path: published.write(path), endings=(".csv", *PARQUET_ENDINGS)),
     )
 )

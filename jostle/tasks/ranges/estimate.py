@@ -18,7 +18,7 @@ from jostle.errors import OptionError, shown
 from jostle.files.kinds import writing
 from jostle.markup import in_picture, words
 from jostle.tables.columns import Column, Numeric
-from jostle.tables.made_frames import PARQUET, Frames, as_frame, write_frame
+from jostle.tables.frames import PARQUET_ENDINGS, Frames, as_frame, write_frame
 from jostle.tables.schema import Schema
 from jostle.tasks.answers import level_of, new_figure
 from jostle.tasks.ranges.boxes import MOST_BINS, Asked, Boxes, bins_at, edges_of
@@ -74,7 +74,7 @@ def cumulative(column: Numeric, counts: Floats) -> Cumulative:
 
 
 Integers = NDArray[np.int64]
-ENDINGS = (".json", ".csv", *PARQUET, ".npy")
+ENDINGS = (".json", ".csv", *PARQUET_ENDINGS, ".npy")
 """Of files that an estimate is written to."""
 MOST_CELLS = 2**24
 """Of an array."""
@@ -223,7 +223,7 @@ class GridEstimate:
         """Write it to a file as the ending says: .csv or .parquet a row per cell, .npy the counts, .json everything."""
         with writing(path, OptionError) as place:
             ending = place.suffix.lower()
-            if ending in {".csv", *PARQUET}:
+            if ending in {".csv", *PARQUET_ENDINGS}:
                 write_frame(self._arrow(), place)
             elif ending == ".npy":
                 np.save(place, self.cells)
