@@ -116,9 +116,13 @@ def test_the_readme_s_figures_are_those_of_the_pages_they_come_from() -> None:
     broken = re.findall(r"^\| (\w+) \| [\d.]+ \|", controls, flags=re.MULTILINE)
     assert figure(r"(\d+) known broken mechanisms")[0] == str(len(broken))
 
-    row = r"^\| 26 tables .*? by error \| `pretrained\(\"classification\"\)` \| ([\d.]+) \|"
-    (mean,) = re.findall(row, measured("choosing"), flags=re.MULTILINE)
-    assert float(figure(r"([\d.]+) times the loss of the best in hindsight")[0]) == round(float(mean), 2)
+    rows = re.findall(
+        r"^\| (error|log loss) \| ([\d.]+) \| [\d.]+ to [\d.]+ \| ≤", measured("choosing"), flags=re.MULTILINE
+    )
+    said = figure(r"([\d.]+) times the loss of the best of 12 in hindsight.*?; ([\d.]+) by the chances given")
+    assert {name: round(float(mean), 2) for name, mean in rows} == dict(
+        zip(("error", "log loss"), map(float, said), strict=True)
+    )
 
 
 def test_the_picture_counts_the_options_that_there_are() -> None:

@@ -13,7 +13,7 @@ from copy import copy
 from io import TextIOWrapper
 from itertools import pairwise
 from pkgutil import resolve_name
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -127,14 +127,7 @@ def _wants_json(words: Sequence[str]) -> bool:
     return "--json" in words
 
 
-def _warned(  # noqa: PLR0917 - as Python calls it
-    message: Warning | str,
-    category: type[Warning],  # noqa: ARG001
-    filename: str,  # noqa: ARG001
-    lineno: int,  # noqa: ARG001
-    file: TextIO | None = None,  # noqa: ARG001
-    line: str | None = None,  # noqa: ARG001
-) -> None:
+def _warned(message: Warning | str, *_: object) -> None:
     """Print what is warned of as a line, without the place in the code that warns."""
     echo(f"warning: {message}", err=True)
 
@@ -149,7 +142,7 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     try:
         with warnings.catch_warnings():
-            warnings.showwarning = _warned
+            warnings.showwarning = _warned  # type: ignore[assignment]  # which is given all by position
             app()
     except AmountError as mistake:  # nothing was asked for yet
         fail(f"error: {mistake}", MISTAKE, as_json=as_json, error=mistake)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from jostle.choice.makers.evaluate import Evaluation, Slice
 
 
-def train(  # noqa: PLR0917 - a command's options
+def train(
     program: Program,
     entry: Entry = None,
     corpus: Annotated[
@@ -118,7 +118,7 @@ def train(  # noqa: PLR0917 - a command's options
         echo(f"written to {out}")
 
 
-def evaluate(  # noqa: PLR0917 - a command's options
+def evaluate(
     program: Program,
     databases: Annotated[
         Path, typer.Option(help="A folder of public databases: *.csv.gz with a last column label, or .npy grids.")
@@ -255,7 +255,7 @@ def _row(cell: Any) -> tuple[str, ...]:
     return (cell.database, f"{float(cell.epsilon):g}", *numbers, f"{cell.regret:.3f}", chosen)
 
 
-def advise(  # noqa: PLR0917 - a command's options
+def advise(
     rows: Annotated[int, typer.Option(help="About how many rows there are, as is publicly known.")],
     what: Annotated[
         str | None,

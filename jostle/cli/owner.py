@@ -137,7 +137,7 @@ Owner = Annotated[Path, typer.Argument(metavar="OWNER.toml", help="The file that
 
 
 @keys.command("make")
-def make_key(  # noqa: PLR0917 - a command's options
+def make_key(
     owner: Owner,
     name: Annotated[str, typer.Argument(help="Whose it is; shares are given to this name.")],
     role: Annotated[str, typer.Option(help="owner, analyst, auditor or service.")] = "analyst",

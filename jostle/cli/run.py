@@ -37,7 +37,7 @@ SecondPromise = Annotated[
 ]
 
 
-def run(  # noqa: PLR0917 - a command's options
+def run(
     program: Annotated[Path, typer.Argument(help="A .jst file.")],
     entry: Annotated[
         str | None, typer.Option(help="The function, Option or choice maker to run; the last free one if left out.")

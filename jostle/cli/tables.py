@@ -16,7 +16,7 @@ schemas = typer.Typer(help="Public facts about tables.", no_args_is_help=True, a
 
 
 @schemas.command()
-def infer(  # noqa: PLR0917 - a command's options
+def infer(
     data: Annotated[Path, typer.Argument(help="A public CSV or Parquet file.")],
     label: Annotated[str | None, typer.Option(help="The column to be predicted.")] = None,
     bins: Annotated[int, typer.Option(help="Bins of equal width for columns of numbers.")] = 16,

@@ -27,7 +27,7 @@ People = Annotated[
 
 
 @vaults.command()
-def create(  # noqa: PLR0917 - a command's options
+def create(
     vault: File,
     epsilon: Annotated[str, typer.Option(help="The promise: 1, 0.1, 1/3.")],
     schema: Annotated[

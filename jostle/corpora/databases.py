@@ -206,7 +206,6 @@ class PublicTable(PublicDatabase):
 
     @property
     def marks(self) -> RowMarks | None:
-        """What tells which others have the same rows; None for what a generator made."""
         return None if self.artificial else RowMarks.of(self.columns, self.label)
 
     @cached_property
@@ -223,7 +222,6 @@ class PublicTable(PublicDatabase):
             yield from (TableSpec(rows=rows, seed=seed) for seed in range(CUTS if rows is None else 1))
 
     def few(self) -> Iterator[TableSpec]:
-        """Few rows."""
         return (TableSpec(rows=rows) for rows in possible_rows(self, FEW_ROWS) if rows is not None)
 
     def small(self, number: int) -> TableSpec:
@@ -236,7 +234,6 @@ class PublicTable(PublicDatabase):
         return TableSpec(seed=number)
 
     def sized(self, size: int) -> TableSpec:
-        """So many rows."""
         return TableSpec(rows=size)
 
 
@@ -284,7 +281,6 @@ class PublicGrid(PublicDatabase):
 
     @property
     def axes(self) -> int:
-        """How many sides there are."""
         return len(self.shape)
 
     def usual(self) -> Iterator[GridSpec]:
@@ -296,12 +292,10 @@ class PublicGrid(PublicDatabase):
             yield from (GridSpec(records=records, shape=shape) for records in RECORDS)
 
     def few(self) -> Iterator[GridSpec]:
-        """Few cells."""
         shape = next(_fitting(self.shape, SMALL_SHAPES), None)
         return (GridSpec(records=records, shape=shape) for records in FEW_RECORDS)
 
     def small(self, number: int) -> GridSpec:
-        """Few cells."""
         shape = next(_fitting(self.shape, SMALL_SHAPES), None)
         return GridSpec(records=FEW_RECORDS[number % len(FEW_RECORDS)], shape=shape)
 

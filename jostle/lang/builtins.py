@@ -208,7 +208,7 @@ def _called_with_each(checker: Checker, builtin: Builtin, node: nodes.Call, give
         _passed_on(checker, builtin, node, [PUBLIC, listed], place)
         listed = PUBLIC
     one = nodes.Call(node.function, node.arguments[1:2] or (nodes.Name("x"),), span=node.span)
-    return container([checker.rules.call(checker, called, one, listed.each(), place)])
+    return container([checker.rules.call(checker, called, one, [listed.each()], {}, place)])
 
 
 def _map(pricer: Pricer, span: Span, builtin: Builtin, given: list[Any]) -> Any:

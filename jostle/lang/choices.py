@@ -8,10 +8,10 @@ from typing import Any
 from jostle.errors import Diagnostic, Label
 from jostle.lang import nodes
 from jostle.lang.builtins import BUILTINS
-from jostle.lang.library import LibraryOption, LibraryTask, library_options, library_tasks
+from jostle.lang.library import LibraryOption, LibraryTask, library
 from jostle.lang.messages import message, near
 from jostle.lang.names import callable_of, gives_parameters
-from jostle.lang.nodes import Definition, defined_in, show_expression
+from jostle.lang.nodes import Definition, defined_in, first_defined
 
 OF_A_PROGRAM = "program"
 """The task of what answers to none that is known."""
@@ -19,17 +19,10 @@ OVER = "over"
 """What a program says of a table that gives a workload its answers."""
 
 
-def task_named(module: nodes.Module, name: str) -> str:
-    """The task of an Option that goes by a name at the top of a program."""
-    return task_of(module, nodes.Name(name))
-
-
 def task_of(module: nodes.Module, definition: nodes.Node) -> str:
     """The task that an Option answers: as the Options it calls, or as what it looks at tells."""
-    top: dict[str, Definition] = {}
-    for name, _, each in defined_in(module.body):
-        top.setdefault(name, each)
-    seen, waiting, known_tasks, options = set[int](), [definition], library_tasks(), library_options()
+    top = {name: each for name, (_, each) in first_defined(module.body).items()}
+    seen, waiting, known_tasks, options = set[int](), [definition], library().tasks, library().options
     while waiting:
         current = waiting.pop(0)
         if id(current) in seen:
@@ -53,7 +46,6 @@ def task_of(module: nodes.Module, definition: nodes.Node) -> str:
 
 
 LITERALS = (nodes.Number, nodes.Percent, nodes.String, nodes.Constant)
-WHY = "a choice maker chooses among Options"
 
 
 def check_among(
@@ -69,7 +61,7 @@ def check_among(
         named = item.function if isinstance(item, nodes.Call) else item
         if not isinstance(named, nodes.Name) or _called(named, top) is None:
             continue
-        task = task_named(module, named.name)
+        task = task_of(module, named)
         first = first or (item, task)
         if task != first[1]:
             answers = _answers()
@@ -78,15 +70,15 @@ def check_among(
                 "J410",
                 item.span,
                 others=others,
-                written=show_expression(item),
-                first=show_expression(first[0]),
+                written=item.shown(),
+                first=first[0].shown(),
                 does=answers[task],
             )
 
 
 def _answers() -> dict[str, str]:
     """What Options of each task do."""
-    does = {task.name: task.does for task in library_tasks()}
+    does = {task.name: task.does for task in library().tasks}
     return {**does, OF_A_PROGRAM: f"neither {' nor '.join(does.values())}"}
 
 
@@ -96,7 +88,7 @@ def _called(node: nodes.Name, top: Mapping[str, Definition]) -> nodes.FunctionDe
 
 def _no_option(item: nodes.ExpressionNode, top: Mapping[str, Definition]) -> Diagnostic | None:  # noqa: PLR0911 - one per kind
     """The mistake in an alternative that is no Option, or None."""
-    shown = show_expression(item)
+    shown = item.shown()
     if isinstance(item, LITERALS):
         return message("J408 no_option", item.span, written=shown)
     if isinstance(item, nodes.Call) and isinstance(item.function, nodes.Name):
@@ -128,9 +120,7 @@ def check_choices(module: nodes.Module) -> Iterator[Diagnostic]:
     inside = [node for node in nodes.walk(module) if isinstance(node, nodes.FunctionDefinition)]
     known = {*defined, *BUILTINS, *(each.name for function in inside for each in function.parameters)}
     known.update(name for function in inside for name, _, _ in defined_in(function.body))
-    top: dict[str, Definition] = {}
-    for name, _, definition in defined_in(module.body):
-        top.setdefault(name, definition)
+    top = {name: each for name, (_, each) in first_defined(module.body).items()}
     labels: dict[str, nodes.Choose] = {}
     for node in nodes.walk(module):
         match node:
@@ -242,7 +232,7 @@ def _task(module: nodes.Module, maker: nodes.MakeChoiceMaker) -> LibraryTask | N
     """The task of the first Option that is chosen among, where that is told."""
     first = next(iter(nodes.items_of(maker.among)), None)
     name = None if first is None else task_of(module, first)
-    return next((task for task in library_tasks() if task.name == name), None)
+    return next((task for task in library().tasks if task.name == name), None)
 
 
 def _check_class(module: nodes.Module, node: nodes.ClassDefinition, defined: set[str]) -> Iterator[Diagnostic]:
@@ -251,7 +241,9 @@ def _check_class(module: nodes.Module, node: nodes.ClassDefinition, defined: set
     methods = nodes.functions_of(node.body)
     if "answer" not in methods and not any(isinstance(each, nodes.Broken) for each in node.body):
         yield message("J107 answer", node.name_span, name=node.name)
-    known = defined.union(*(task.free for task in library_tasks() if task.name == task_named(module, node.name)))
+    known = defined.union(
+        *(task.free for task in library().tasks if task.name == task_of(module, nodes.Name(node.name)))
+    )
     for method in methods.values():
         yield from _check_method(node, method, known)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from textwrap import indent
 
-from attrs import frozen
+from attrs import asdict, frozen
 
 from jostle.errors import Diagnostic, JostleError, Source, render
 from jostle.lang.check import check
@@ -73,14 +73,7 @@ class Refusal:
 
     def as_data(self) -> dict[str, str]:
         """This as plain data."""
-        return {
-            "code": self.code,
-            "family": self.family,
-            "title": self.title,
-            "rule": self.rule,
-            "wrong": self.wrong,
-            "right": self.right,
-        }
+        return {"code": self.code, "family": self.family, **asdict(self)}
 
 
 def codes() -> tuple[str, ...]:

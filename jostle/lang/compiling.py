@@ -17,7 +17,7 @@ from jostle.lang.asked_once import Once, once_in
 from jostle.lang.builtins import BUILTINS, EPSILON
 from jostle.lang.frames import Frame
 from jostle.lang.messages import MISTAKES, Stop, placed
-from jostle.lang.nodes import defined_in, show_expression, target_names
+from jostle.lang.nodes import defined_in, target_names
 from jostle.lang.operations import NUMERIC
 from jostle.lang.operators import BINARY, items, negated
 from jostle.lang.values import TableValue
@@ -96,14 +96,6 @@ class Scope:
         own = {name: f"{name} {self.counter[0]}" for name in names}
         return evolve(self, slots={**self.slots, **own})
 
-    def in_rounds(self, kept: list[str]) -> Scope:
-        """A scope of a comprehension, which is to forget what is kept when it begins anew."""
-        return evolve(self, kept=kept)
-
-    def in_query(self, columns: dict[str, str]) -> Scope:
-        """A scope where names that nothing defines are columns, which are put among those given."""
-        return evolve(self, columns=columns)
-
     def slot(self, node: nodes.Node) -> str | None:
         """The slot of an expression's value, if it is a variable; or None."""
         return self.slots.get(node.name) if isinstance(node, nodes.Name) else None
@@ -121,16 +113,12 @@ class Scope:
         if not names or not plain or any(self.slots.get(name) != name for name in names):
             return None
         if names <= self.unchanging:
-            return f"{show_expression(node)} of the call"
+            return f"{node.shown()} of the call"
         if self.kept is None:
             return None
         self.counter[0] += 1
-        self.kept.append(f"{show_expression(node)} of the rounds {self.counter[0]}")
+        self.kept.append(f"{node.shown()} of the rounds {self.counter[0]}")
         return self.kept[-1]
-
-    def handed_on_once(self, node: nodes.Name) -> bool:
-        """Whether a name is a parameter that the function hands on here, and nowhere else."""
-        return node.name in self.once.names and self.slots[node.name] == node.name
 
     def site(self, node: nodes.Node, what: str) -> str:
         """The name of a place in the program in traces."""
@@ -375,7 +363,8 @@ class Compiler:
         name = node.name
         if name in scope.slots:
             value = self._variable(node, scope.slots[name])
-            return value if scope.handed_on_once(node) else handed_on(value)
+            once = name in scope.once.names and scope.slots[name] == name
+            return value if once else handed_on(value)
         if name in self.own:
             return self._own(node)
         if name == EPSILON:

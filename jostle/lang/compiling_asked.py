@@ -12,6 +12,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from attrs import evolve
 
 from jostle.errors import JostleError
 from jostle.lang import nodes
@@ -19,10 +20,9 @@ from jostle.lang.builtins import BUILTINS, EPSILON, KEEPING, Builtin
 from jostle.lang.compiling import Compiler, Go, Scope, constant
 from jostle.lang.compiling_values import VALUES, LambdaValue
 from jostle.lang.frames import Frame, Function, bound, named_slot
-from jostle.lang.library import DATABASE, LibraryOption, library_options
+from jostle.lang.library import DATABASE, LibraryOption, library
 from jostle.lang.lowering import OfColumns, Query, fact_of, lower
 from jostle.lang.messages import MISTAKES, Stop, broken_off
-from jostle.lang.nodes import show_expression
 from jostle.lang.operations import BUYING, PLAIN, as_bought, operated
 from jostle.lang.operators import fraction, items, kind_of
 from jostle.lang.program_options import ProgramOption
@@ -32,7 +32,7 @@ from jostle.options.base import Option
 
 def called(frame: Frame, option: Option, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
     """The answer of an Option, or an Option with the parameters that it is given."""
-    known = library_options().get(type(option).__name__)
+    known = library().options.get(type(option).__name__)
     if known is not None and known.is_given_parameters(len(given), named):
         return _with_parameters(option, known, named)
     wanted = dict(named)
@@ -170,7 +170,7 @@ def select(compiler: Compiler, node: nodes.Select, scope: Scope) -> Go:
 def _of_columns(compiler: Compiler, node: nodes.ExpressionNode, scope: Scope) -> Callable[[Frame], OfColumns]:
     """A maker of a public function of the columns that an expression names."""
     columns: dict[str, str] = {}
-    value, text = compiler.expression(node, scope.in_query(columns)), show_expression(node)
+    value, text = compiler.expression(node, evolve(scope, columns=columns)), node.shown()
     plain = isinstance(node, nodes.Name) and list(columns) == [node.name]
     inside = list(nodes.walk(node))
     variables = {each.name for each in inside if isinstance(each, nodes.Name)} - columns.keys()
@@ -286,7 +286,7 @@ def choose(compiler: Compiler, node: nodes.Choose, scope: Scope) -> Go:
 
 def _seen_name(node: nodes.ExpressionNode) -> str:
     """The name of something that informs a choice: its own, or as it is written."""
-    return node.name if isinstance(node, nodes.Name) else show_expression(node)
+    return node.name if isinstance(node, nodes.Name) else node.shown()
 
 
 def over(compiler: Compiler, node: nodes.Over, scope: Scope) -> Go:
@@ -309,7 +309,7 @@ def call(compiler: Compiler, node: nodes.Call, scope: Scope) -> Go:
         return _builtin(compiler, node, BUILTINS[known], scope)
     named = {keyword.name: compiler.expression(keyword.value, scope) for keyword in node.keywords}
     given = [compiler.expression(argument, scope) for argument in node.arguments]
-    site = scope.site(node, show_expression(function))
+    site = scope.site(node, function.shown())
     value = compiler.expression(function, scope)
 
     def run(frame: Frame) -> Any:
@@ -364,12 +364,11 @@ def _builtin(compiler: Compiler, node: nodes.Call, builtin: Builtin, scope: Scop
     if name in BUYING:
         buy, site = BUYING[name], scope.site(node, name)
         return compiler.guarded(lambda frame: buy(frame, site, *[part(frame) for part in parts]), span)
-    operation, only = PLAIN[name], parts[0]
-    alone = len(parts) == 1
+    operation, only = PLAIN[name], parts[0] if len(parts) == 1 else None
 
     def run(frame: Frame) -> Any:
         try:
-            return operation(only(frame)) if alone else operation(*[part(frame) for part in parts])
+            return operation(*[part(frame) for part in parts]) if only is None else operation(only(frame))
         except MISTAKES as mistake:
             raise compiler.placed(mistake, span) from None
 

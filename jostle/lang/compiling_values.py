@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from attrs import define
+from attrs import define, evolve
 
 from jostle.errors import Span
 from jostle.lang import nodes
@@ -81,7 +81,7 @@ def _key(compiler: Compiler, node: nodes.ExpressionNode, scope: Scope) -> Go:
 def comprehension(compiler: Compiler, node: nodes.Comprehension, scope: Scope) -> Go:
     """A step that makes a list, a set or a dictionary of what an expression gives, again and again."""
     kept: list[str] = []
-    rounds = _rounds_of(compiler, node, scope, scope.in_rounds(kept))
+    rounds = _rounds_of(compiler, node, scope, evolve(scope, kept=kept))
     run = compiler.guarded(lambda frame: held(rounds(frame)), node.span)
     if not kept:
         return run

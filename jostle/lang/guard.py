@@ -23,9 +23,9 @@ from jostle.errors import Diagnostic, Label, Span
 from jostle.lang import nodes
 from jostle.lang.extents import Levels
 from jostle.lang.facts import NOTHING, PUBLIC, World, container, function, joined, private
-from jostle.lang.library import LibraryOption, library_options
+from jostle.lang.library import LibraryOption, library
 from jostle.lang.messages import Stop
-from jostle.lang.nodes import defined_in, show_expression, symbols, target_names
+from jostle.lang.nodes import defined_in, symbols, target_names
 
 Mode = Literal["plain", "metafeature", "predict"]
 """What a function is called for."""
@@ -77,8 +77,8 @@ class GuardRules:
 
     expressions: Mapping[type[nodes.Node], Callable[[Checker, Any, Place], World]]
     """In each kind of expression."""
-    call: Callable[[Checker, World, nodes.Call, World, Place], World]
-    """In a call of what is known so, with one value."""
+    call: Callable[[Checker, World, nodes.Call, list[World], dict[str, World], Place], World]
+    """In a call of what is known so."""
 
 
 @define
@@ -111,7 +111,7 @@ class Checker:
         """Note what the program defines."""
         self.functions = nodes.functions_of(self.module.body)
         self.symbols = symbols(self.module)
-        known = library_options()
+        known = library().options
         for name, _, definition in defined_in(self.module.body):
             if isinstance(definition, nodes.FunctionDefinition):
                 self.globals[name] = function(f"o {name}" if definition.is_option else f"f {name}")
@@ -187,7 +187,7 @@ class Checker:
         title, why, fix = mistake.words
         if inside and "{{" in fix:
             fix = BUY_EACH
-        words = "" if isinstance(culprit, Span) else show_expression(culprit)
+        words = "" if isinstance(culprit, Span) else culprit.shown()
         if 0 < len(words) <= MOST_WORDS:
             title = re.sub(r"^(a private value|a database) is\b", lambda _: f"`{words}` is", title)
             fix = fix.replace("{{ ... }}", f"{{{{ {words} }}}}") if label == "private" else fix

@@ -25,7 +25,7 @@ from jostle.lang.guard import (
 )
 from jostle.lang.library import DATABASE, LibraryOption
 from jostle.lang.names import callable_of, check_call, gives_parameters
-from jostle.lang.nodes import defined_in, show_expression
+from jostle.lang.nodes import defined_in, first_defined
 from jostle.lang.roots import entered, table_parameters
 
 
@@ -70,14 +70,14 @@ def first_parameter(checker: Checker, name: str) -> str:
 
 def _option(checker: Checker, name: str) -> nodes.FunctionDefinition | LibraryOption | None:
     """The Option that a name at the top of the program stands for."""
-    definitions = (each for defined, _, each in defined_in(checker.module.body) if defined == name)
-    return next((callable_of(name, definition) for definition in definitions), None)
+    found = first_defined(checker.module.body).get(name)
+    return None if found is None else callable_of(name, found[1])
 
 
 def _misfits(checker: Checker, name: str, node: nodes.Call) -> Iterator[Diagnostic]:
     """Yield what is wrong with a call of one of the things that are called."""
     kind, _, known = name.partition(" ")
-    shown = show_expression(node.function)
+    shown = node.function.shown()
     match kind:
         case "f":
             yield from check_call(node, checker.functions[known])
@@ -124,16 +124,16 @@ def call(checker: Checker, node: nodes.Call, place: Place) -> World:
                 checker.in_query(node if world.kinds == {"table"} else written)
                 return PUBLIC
     check_fits(checker, node, callee)
+    return call_with(checker, callee, node, given, named, place)
+
+
+def call_with(  # noqa: PLR0917 - a clause each
+    checker: Checker, callee: World, node: nodes.Call, given: list[World], named: dict[str, World], place: Place
+) -> World:
+    """The facts known of what a call of something with such values gives."""
     if not callee.functions:
         return _unknown(checker, node, callee, [*given, *named.values()])
     return joined(_one(checker, each, node, given, named, place) for each in sorted(callee.functions))
-
-
-def call_with(checker: Checker, callee: World, node: nodes.Call, item: World, place: Place) -> World:
-    """The facts known of what a call of something with one value gives."""
-    if not callee.functions:
-        return _unknown(checker, node, callee, [item])
-    return joined(_one(checker, each, node, [item], {}, place) for each in sorted(callee.functions))
 
 
 def _unknown(checker: Checker, node: nodes.Call, callee: World, given: list[World]) -> World:
@@ -141,7 +141,7 @@ def _unknown(checker: Checker, node: nodes.Call, callee: World, given: list[Worl
         checker.report("J219 called", node.function)
         return PUBLIC
     if any(world.holds_private for world in given):
-        checker.report("J217 unknown", node.function, label="unknown", function=show_expression(node.function))
+        checker.report("J217 unknown", node.function, label="unknown", function=node.function.shown())
     return PUBLIC
 
 
@@ -159,7 +159,7 @@ def _one(  # noqa: PLR0917 - a clause each
         known = checker.library.get(called) if kind == "o" else None
         if known is not None and gives_parameters(node, known):
             return _with_parameters(checker, node, called, named)
-        return _asked(checker, node, called if kind == "o" else show_expression(node.function), given, named, place)
+        return _asked(checker, node, called if kind == "o" else node.function.shown(), given, named, place)
     builtin = BUILTINS[called]
     return builtin.guards(checker, builtin, node, builtin.in_order(given, named, NOTHING), place)
 
@@ -209,7 +209,7 @@ def binary(checker: Checker, node: nodes.BinaryOperation, place: Place) -> World
             checker.report("J207 text", node.left if left.is_private else node.right)
             return PUBLIC
         if "table" in world.kinds:
-            checker.report("J219 computed", side, label="a database", database=show_expression(side))
+            checker.report("J219 computed", side, label="a database", database=side.shown())
             return NOTHING
     both = left.is_private and right.is_private
     said = None

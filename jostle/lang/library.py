@@ -178,21 +178,6 @@ def shipped() -> Library:
     return Library.of(tuple(tasks.values()), options)
 
 
-def library_tasks() -> tuple[LibraryTask, ...]:
-    """The tasks of the library."""
-    return library().tasks
-
-
-def library_options() -> Mapping[str, LibraryOption]:
-    """The Options of the library, by name."""
-    return library().options
-
-
-def modules() -> Mapping[str, tuple[str, ...]]:
-    """What programs can import, by module."""
-    return library().modules
-
-
 def imported(module: str, name: str) -> Any:
     """The object that a module of the library calls so: an Option, or public databases."""
     if module != "public":

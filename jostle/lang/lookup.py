@@ -20,8 +20,8 @@ from jostle.lang.builtins import BUILTINS, EPSILON
 from jostle.lang.extents import TooDeepError, deep_enough
 from jostle.lang.facts import World, kind_of, moves_of
 from jostle.lang.guard_rules import checked_worlds
-from jostle.lang.library import library_options, modules
-from jostle.lang.nodes import Definition, defined_in, show_expression, show_parameters, target_names
+from jostle.lang.library import library
+from jostle.lang.nodes import Definition, defined_in, show_parameters, target_names
 from jostle.lang.price import price_of
 from jostle.lang.roots import Root, roots, table_parameters
 
@@ -106,13 +106,13 @@ def _meaning(node: nodes.Node, name: str, around: Around, module: nodes.Module) 
         case nodes.Keyword():
             meaning = _meaning_of_keyword(name, around, module)
         case nodes.Attribute():
-            meaning = f"`{name}` of `{show_expression(node.value)}`", None
+            meaning = f"`{name}` of `{node.value.shown()}`", None
         case nodes.Select():
             meaning = f"aggregate `{name}`", None
         case nodes.Noised():
             meaning = "`{{ ... }}`: a private value, released with noise", None
         case nodes.Import():
-            meaning = f"module `{name}`: {', '.join(modules().get(name, ()))}", None
+            meaning = f"module `{name}`: {', '.join(library().modules.get(name, ()))}", None
         case _:
             meaning = _meaning_where_defined(node, name, around)
     return meaning
@@ -132,7 +132,7 @@ def _meaning_where_defined(node: nodes.Node, name: str, around: Around) -> tuple
         case nodes.ClassDefinition() if name == node.name:
             meaning = f"Option `{name}`, a class", node.name_span
         case nodes.Choose():
-            meaning = f"label of `{_cut(show_expression(node))}`", node.label_span
+            meaning = f"label of `{_cut(node.shown())}`", node.label_span
         case _:
             pass
     return meaning
@@ -170,7 +170,7 @@ def _bound_by(node: nodes.Node) -> Iterator[tuple[str, Span, str]]:
         case nodes.ListComprehension() | nodes.SetComprehension() | nodes.DictComprehension():
             for clause in node.clauses:
                 for target in target_names(clause.target):
-                    yield target.name, target.span, f"each of `{_cut(show_expression(clause.iterable))}`"
+                    yield target.name, target.span, f"each of `{_cut(clause.iterable.shown())}`"
         case _:
             pass
 
@@ -190,15 +190,15 @@ def _describe(name: str, definition: Definition) -> str:
             return f"Option `{name}`, a class"
         case nodes.Assign() if isinstance(definition.target, nodes.Name):
             kind = "choice maker" if isinstance(definition.value, nodes.MakeChoiceMaker) else "variable"
-            return f"{kind} `{_cut(f'{name} = {show_expression(definition.value)}')}`"
+            return f"{kind} `{_cut(f'{name} = {definition.value.shown()}')}`"
         case nodes.For():
-            return f"each of `{_cut(show_expression(definition.iterable))}`"
+            return f"each of `{_cut(definition.iterable.shown())}`"
         case _:
             return f"variable `{name}`"
 
 
 def _imported(definition: nodes.Import, name: str) -> str:
-    known = library_options().get(name)
+    known = library().options.get(name)
     if definition.module == "public" or known is None:
         kind = "public databases" if definition.module == "public" else "Option"
         return f"{kind} `{name}`, from `{definition.module}`"

@@ -10,9 +10,9 @@ from attrs import define, evolve, field, frozen
 from jostle.errors import Diagnostic, Label, Span
 from jostle.lang import nodes
 from jostle.lang.builtins import AGGREGATES, BUILTINS, EPSILON, Builtin
-from jostle.lang.library import LibraryOption, library_options, look_among_installed, modules
+from jostle.lang.library import LibraryOption, library, look_among_installed
 from jostle.lang.messages import Stop, message, near
-from jostle.lang.nodes import Definition, defined_in, symbols, target_names
+from jostle.lang.nodes import Definition, defined_in, first_defined, symbols, target_names
 
 Callable = nodes.FunctionDefinition | nodes.Lambda | Builtin | LibraryOption
 """What is called."""
@@ -65,7 +65,7 @@ def callable_of(name: str, definition: Definition) -> nodes.FunctionDefinition |
             answer = definition.method("answer")
             return None if answer is None else evolve(answer, name=name, marks=("Option",))
         case nodes.Import():
-            return library_options().get(name) if definition.module != "public" else None
+            return library().options.get(name) if definition.module != "public" else None
         case _:
             return None
 
@@ -195,10 +195,7 @@ class _Resolver:
 
     @top.default
     def _top(self) -> dict[str, tuple[Span, Definition]]:
-        found: dict[str, tuple[Span, Definition]] = {}
-        for name, span, definition in defined_in(self.module.body):
-            found.setdefault(name, (span, definition))
-        return found
+        return first_defined(self.module.body)
 
     @symbols.default
     def _symbols(self) -> frozenset[str]:
@@ -208,23 +205,25 @@ class _Resolver:
         for statement in self.module.body:
             if not isinstance(statement, nodes.Import):
                 continue
-            if any(name.name not in modules().get(statement.module, ()) for name in statement.names):
+            if any(name.name not in library().modules.get(statement.module, ()) for name in statement.names):
                 look_among_installed()
-            if statement.module not in modules():
+            if statement.module not in library().modules:
                 self._unknown_module(statement)
                 continue
             for each in statement.names:
-                if each.name not in modules()[statement.module]:
+                if each.name not in library().modules[statement.module]:
                     self._unknown_import(statement.module, each)
 
     def _unknown_module(self, statement: nodes.Import) -> None:
-        homes = (name for name, names in modules().items() if any(each.name in names for each in statement.names))
-        better = near(statement.module, modules()) or next(homes, None)
-        facts: dict[str, Any] = {"module": statement.module, "better": better, "modules": _listed(modules())}
+        homes = (
+            name for name, names in library().modules.items() if any(each.name in names for each in statement.names)
+        )
+        better = near(statement.module, library().modules) or next(homes, None)
+        facts: dict[str, Any] = {"module": statement.module, "better": better, "modules": _listed(library().modules)}
         self.found.append(message("J103", statement.module_span, **facts))
 
     def _unknown_import(self, module: str, name: nodes.ImportedName) -> None:
-        home, names = _home(name.name), modules()[module]
+        home, names = _home(name.name), library().modules[module]
         facts: dict[str, Any] = {"module": module, "name": name.name, "home": home, "names": _listed(names)}
         self.found.append(message("J104 name", name.span, **facts, similar=near(name.name, names)))
 
@@ -397,7 +396,7 @@ class _Resolver:
 
 def _home(name: str) -> str | None:
     """The first module of the library that has a name."""
-    return next((module for module, names in modules().items() if name in names), None)
+    return next((module for module, names in library().modules.items() if name in names), None)
 
 
 def _is_variable(definition: Definition) -> bool:

@@ -192,11 +192,6 @@ class ExpressionNode(Node):
         return f"({text})" if loose and (place != "," or self.takes_commas) else text
 
 
-def show_expression(node: ExpressionNode) -> str:
-    """The canonical text of an expression."""
-    return node.shown()
-
-
 def show_parameters(parameters: tuple[ParameterNode, ...]) -> str:
     """Parameters as they stand in a function's head."""
     return _listed(parameters)
@@ -906,6 +901,14 @@ def defined_in(body: Sequence[Statement]) -> Iterator[tuple[str, Span, Definitio
                 yield from defined_in(statement.body)
             case _:
                 pass
+
+
+def first_defined(body: Sequence[Statement]) -> dict[str, tuple[Span, Definition]]:
+    """For each name that statements define where that is first, and its definition."""
+    found: dict[str, tuple[Span, Definition]] = {}
+    for name, span, definition in defined_in(body):
+        found.setdefault(name, (span, definition))
+    return found
 
 
 def symbols(module: Module) -> frozenset[str]:

@@ -30,10 +30,6 @@ if TYPE_CHECKING:
 
 Seen = dict[Span, list[Any]]
 Paid = dict[Span, Amount]
-SHARE_IT_OUT = (
-    "what runs one after the other on the same rows adds up, and epsilon is all there is",
-    "share it out: {{ ... }} spending 50%, noisyCount(db, epsilon / 2), AnOption(db, epsilon=epsilon / 2)",
-)
 _One = tuple[Root, "Price", tuple[Diagnostic, ...]]
 """A function that is called from outside, what it spends, and what would be refused in it."""
 

@@ -20,7 +20,7 @@ from jostle.lang.frames import named_slot
 from jostle.lang.library import DATABASE, imported
 from jostle.lang.lowering import CELL, OfColumns, Query, lower
 from jostle.lang.messages import Stop, near
-from jostle.lang.nodes import show_expression, target_names
+from jostle.lang.nodes import target_names
 from jostle.lang.operators import shown
 from jostle.lang.pricing import Pricer
 from jostle.lang.pricing_schema import NotKnownError, attempt, check_column, known_as, real
@@ -122,7 +122,7 @@ class _Asked:
                 pricer.steps, pricer.seen = steps, seen
 
         plain = isinstance(node, nodes.Name) and columns == (node.name,)
-        return OfColumns(columns, compute, show_expression(node), plain=plain)
+        return OfColumns(columns, compute, node.shown(), plain=plain)
 
     @staticmethod
     def stand_in(row: Mapping[str, OneValue]) -> bool:

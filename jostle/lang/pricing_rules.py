@@ -38,7 +38,7 @@ from jostle.lang.facts import (
 from jostle.lang.frames import named_slot
 from jostle.lang.library import DATABASE
 from jostle.lang.messages import Stop
-from jostle.lang.nodes import defined_in, show_expression
+from jostle.lang.nodes import defined_in
 from jostle.lang.pricing import Pricer, PricingRules, Unpriceable, distinct, items, keyed
 from jostle.lang.pricing_private import (
     GROUPS,
@@ -77,7 +77,7 @@ def check_asked(pricer: Pricer, node: nodes.Call, callee: Callee, given: Sequenc
         if name in handed and value is None:
             continue
         if name in {DATABASE, *handed} and (is_plain(value) or isinstance(value, Callee)):
-            option, kind = show_expression(node.function), kind_of(value) or "something else"
+            option, kind = node.function.shown(), kind_of(value) or "something else"
             refusal = Stop("J501 asked", option=option, kind=kind, name=name)
             if name == DATABASE:
                 takes = callee.kind == "library" and known is not None and known.parameters

@@ -146,19 +146,8 @@ def part_of(
 
 def operated(pricer: Pricer, span: Span, operation: str, values: Sequence[Any]) -> Private | None:
     """A private value that is made of others, where all are known."""
-    try:
-        given = [real(value) for value in values]
-    except NotKnownError:
-        return None
-    work: Callable[..., Any]
-    if operation in BINARY:
-        work = BINARY[operation]
-    elif operation == "negated":
-        work = negated
-    else:
-        work = PLAIN[operation]
-
-    found = attempt(pricer, span, work, *given)
+    work = BINARY.get(operation) or (negated if operation == "negated" else PLAIN[operation])
+    found = attempt(pricer, span, lambda: work(*map(real, values)))
     return found if isinstance(found, PrivateNumber | SplitScoreOf) else None
 
 
@@ -183,12 +172,13 @@ def _no_key(name: Any, value: Grouped) -> NoReturn:
 
 def group_of(pricer: Pricer, span: Span, value: Bought, at: Any) -> Private | None:
     """The number of one group."""
-    try:
-        number, place = real(value), real(at)
-    except NotKnownError:
-        return None
-    group = attempt(pricer, span, item_at, number, tuple(place) if isinstance(place, list) else place)
-    return group if isinstance(group, PrivateNumber) else None
+
+    def group() -> Any:
+        place = real(at)
+        return item_at(real(value), tuple(place) if isinstance(place, list) else place)
+
+    found = attempt(pricer, span, group)
+    return found if isinstance(found, PrivateNumber) else None
 
 
 def compared_by_name(operator: str, left: Any, right: Any, one: OneValue | None, other: OneValue | None) -> Any:
@@ -201,11 +191,7 @@ def compared_by_name(operator: str, left: Any, right: Any, one: OneValue | None,
 
 def check_statistic(pricer: Pricer, span: Span, name: str, asked: Sequence[Any]) -> None:
     """Report what cannot be asked of a column of a table with this schema."""
-    try:
-        given = [real(value) for value in asked]
-    except NotKnownError:
-        return
-    attempt(pricer, span, asked_of, name, *given)
+    attempt(pricer, span, lambda: asked_of(name, *map(real, asked)))
 
 
 def check_bought(pricer: Pricer, span: Span, number: Private) -> None:
@@ -217,10 +203,7 @@ def check_bought(pricer: Pricer, span: Span, number: Private) -> None:
 
 def check_scores(pricer: Pricer, span: Span, utilities: Sequence[Any]) -> None:
     """Report utilities that cannot be compared with each other."""
-    try:
-        scores = [real(utility) for utility in utilities]
-    except NotKnownError:
-        return
+    scores = attempt(pricer, span, lambda: list(map(real, utilities)))
     if not scores or all(isinstance(score, SplitScoreOf) for score in scores):
         return
     scores = [numbered(score) for score in scores]

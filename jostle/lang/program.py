@@ -399,4 +399,5 @@ def spending_told(probes: Sequence[Probe]) -> Iterator[None]:
 
 @lru_cache(maxsize=32)
 def _loaded(sent: SentProgram, registered: int) -> Program:  # noqa: ARG001 - other Options, another program
+    """The program, once in a process that is sent it with each of many tasks."""
     return load_source(Source(sent.name, sent.text), files=sent.files)

@@ -15,7 +15,7 @@ from jostle.lang.choices import task_of as told_task
 from jostle.lang.extents import deep_enough
 from jostle.lang.frames import Function, Loaded, Sent
 from jostle.lang.messages import Stop, placed
-from jostle.lang.nodes import defined_in, show_expression
+from jostle.lang.nodes import defined_in
 from jostle.lang.operators import holds_private, is_number, kind_of
 from jostle.lang.tree_values import to_model
 from jostle.lang.values import Features, Leaf, TableValue, TreeNode
@@ -247,9 +247,7 @@ def variants(
     """What each small change of a metafeature's definition is, the changed definition, and the program with it."""
     for change in _changes(definition):
         changed = replaced(definition, change)
-        what = ", ".join(
-            f"{show_expression(new)} in the place of {show_expression(old)}" for old, new in change.items()
-        )
+        what = ", ".join(f"{new.shown()} in the place of {old.shown()}" for old, new in change.items())
         yield what, changed, nodes.Module(tuple(changed if each is definition else each for each in needed))
 
 

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from jostle.tables.schema import Schema
 
 PUBLIC = "public"
-OF_FILES = "whoever runs a program says which files it may read, and nothing else is looked at"
-NAME_THEM = "run it with --public FOLDER; in Python, load(program, public=[folder])"
 
 
 def listed(files: PublicFiles | None, path: str) -> NamedFiles:

@@ -14,7 +14,7 @@ from jostle.errors import Diagnostic, Source, Span
 from jostle.lang import nodes
 from jostle.lang.builtins import BUILTINS, EPSILON
 from jostle.lang.check import Checked
-from jostle.lang.library import modules
+from jostle.lang.library import library
 from jostle.lang.lookup import Found, look_up
 from jostle.lang.nodes import defined_in
 from jostle.lang.parser import parse_text
@@ -47,10 +47,10 @@ Word = tuple[str, types.CompletionItemKind, str]
 def _words(source: Source, line: int, written: str, columns: Iterable[str]) -> Iterator[Word]:
     """Yield the words that could stand at a line, after what is written there."""
     if FROM.match(written):
-        yield from ((name, Kind.Module, "") for name in modules())
+        yield from ((name, Kind.Module, "") for name in library().modules)
         return
     if imported := IMPORT.match(written):
-        yield from ((name, Kind.Variable, f"of {imported[1]}") for name in modules().get(imported[1], ()))
+        yield from ((name, Kind.Variable, f"of {imported[1]}") for name in library().modules.get(imported[1], ()))
         return
     if AFTER_DOT.search(written):
         yield from ((name, Kind.Variable, "") for name in FACTS)

@@ -11,7 +11,7 @@ from processes import ran
 from jostle import options, public
 from jostle.lang.builtins import BUILTINS
 from jostle.lang.lexer import FOREIGN, KEYWORDS
-from jostle.lang.library import CORPORA, KEPT, library_options, library_tasks, modules, written
+from jostle.lang.library import CORPORA, KEPT, library, written
 from jostle.parameters import parameters_of
 from jostle.tasks import TASKS
 
@@ -22,22 +22,22 @@ ROOT = Path(__file__).parents[2]
 def test_the_modules_hold_the_registered_options(task: str) -> None:
     registered = {name for name in options.names(task) if type(options.get(name)).__module__.startswith("jostle.")}
     for module in TASKS[task].question.modules:
-        assert set(modules()[module]) == registered
-    assert registered <= set(modules()["options"])
+        assert set(library().modules[module]) == registered
+    assert registered <= set(library().modules["options"])
 
 
 def test_old_names_of_modules_hold_what_they_held() -> None:
-    assert {"FletcherIslam", "FriedmanSchuster", "JostledTree", "PooledTree"} <= set(modules()["trees"])
-    assert {"BayesTree", "Majority", "NaiveBayes", "PooledBayes", "PooledTree"} <= set(modules()["classifiers"])
-    assert {"AHP", "DAWA", "UniformGrid"} <= set(modules()["histograms"])
-    assert modules()["public"] == CORPORA == public.CORPORA
+    assert {"FletcherIslam", "FriedmanSchuster", "JostledTree", "PooledTree"} <= set(library().modules["trees"])
+    assert {"BayesTree", "Majority", "NaiveBayes", "PooledBayes", "PooledTree"} <= set(library().modules["classifiers"])
+    assert {"AHP", "DAWA", "UniformGrid"} <= set(library().modules["histograms"])
+    assert library().modules["public"] == CORPORA == public.CORPORA
 
 
 def test_what_is_kept_of_the_options_is_what_they_are() -> None:
     """Made anew by python -m jostle.lang.library."""
     assert KEPT.read_text("utf-8") == written()
-    assert {task.name for task in library_tasks()} == set(TASKS)
-    for name, known in library_options().items():
+    assert {task.name for task in library().tasks} == set(TASKS)
+    for name, known in library().options.items():
         option = options.get(name)
         assert (known.task, dict(known.parameters)) == (option.task.name, dict(parameters_of(type(option))))
         asked = list(signature(option).parameters)
@@ -45,7 +45,7 @@ def test_what_is_kept_of_the_options_is_what_they_are() -> None:
 
 
 def test_names_are_names() -> None:
-    for name in [*BUILTINS, *modules(), *(name for names in modules().values() for name in names)]:
+    for name in [*BUILTINS, *library().modules, *(name for names in library().modules.values() for name in names)]:
         assert name.isidentifier()
         assert name not in KEYWORDS
         assert name not in FOREIGN

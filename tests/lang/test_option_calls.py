@@ -13,13 +13,13 @@ from small_tables import opened, program, table_of_rows
 from jostle import JostleError, Probe, Table, Trace, options, rehearse
 from jostle.errors import ProgramError, Source
 from jostle.lang.check import check
-from jostle.lang.library import library_options, modules
+from jostle.lang.library import library
 from jostle.lang.price import prices
 from jostle.options.classification.naive_bayes import Majority
 from jostle.tasks.ranges.estimate import Workload
 from jostle.trace.records import Charged
 
-HOMES = {name: module for module, names in modules().items() for name in names if module != "public"}
+HOMES = {name: module for module, names in library().modules.items() for name in names if module != "public"}
 SHAPE = (8, 8)
 
 
@@ -80,9 +80,9 @@ def test_options_with_parameters_are_chosen_among() -> None:
     assert [each.name for each in made.makers["choice"].among] == ["Mohammed(depth=1)", "Mohammed(depth=2)", "Mohammed"]
 
 
-ONE_OF_A_TASK = {option.task: name for name, option in sorted(library_options().items())}.values()
+ONE_OF_A_TASK = {option.task: name for name, option in sorted(library().options.items())}.values()
 EACH = [
-    pytest.param(name, marks=[] if name in ONE_OF_A_TASK else pytest.mark.slow) for name in sorted(library_options())
+    pytest.param(name, marks=[] if name in ONE_OF_A_TASK else pytest.mark.slow) for name in sorted(library().options)
 ]
 WRONG = (
     "{0}()",
@@ -113,7 +113,7 @@ WRONG = (
 
 @pytest.mark.parametrize("option", EACH)
 def test_no_wrong_call_of_an_option_spends_or_breaks_off(option: str) -> None:
-    on_grid = library_options()[option].task == "grid"
+    on_grid = library().options[option].task == "grid"
     for wrong in WRONG:
         text = text_of(option, wrong.format(option))
         checked = check(Source("p.jst", text))
@@ -132,8 +132,8 @@ def test_no_wrong_call_of_an_option_spends_or_breaks_off(option: str) -> None:
 @pytest.mark.parametrize("option", EACH)
 def test_what_cannot_be_seen_beforehand_is_refused_before_it_is_charged(option: str) -> None:
     """Values that go through a released number are not known to the check."""
-    on_grid = library_options()[option].task == "grid"
-    first = next(iter(library_options()[option].parameters), "nosuch")
+    on_grid = library().options[option].task == "grid"
+    first = next(iter(library().options[option].parameters), "nosuch")
     for wrong in (f"{option}(x)", f"{option}(db, x)", f"{option}({first}=x)", f"{option}(db, epsilon=x)"):
         text = text_of(option, wrong)
         text = text.replace("    return", '    x = "a" if noisyCount(db, 0.5) > 3 else [1]\n    return')

@@ -12,7 +12,6 @@ from random_trees import expressions, modules
 
 from jostle.errors import JostleError, Source, TreeError
 from jostle.lang import nodes
-from jostle.lang.nodes import show_expression
 from jostle.lang.parser import parse, parse_expression, parse_text
 from jostle.lang.printer import MOST_COLUMNS, show
 
@@ -45,7 +44,7 @@ def test_thousands_of_trees_are_the_trees_of_their_texts(module: nodes.Module) -
 
 @given(expressions)
 def test_an_expression_is_the_tree_of_its_text_on_one_line(node: nodes.ExpressionNode) -> None:
-    text = show_expression(node)
+    text = node.shown()
     assert "\n" not in text
     assert parse_expression(f"({text})") == node
 
@@ -95,15 +94,15 @@ def test_the_programs_are_canonical(path: Path) -> None:
     ],
 )
 def test_brackets_stand_only_where_they_are_needed(written: str, meant: str) -> None:
-    assert show_expression(parse_expression(written)) == meant
+    assert parse_expression(written).shown() == meant
 
 
 def test_numbers_that_were_computed_are_written_out() -> None:
     half = parse_expression("0.5")
     assert isinstance(half, nodes.Number)
-    assert show_expression(nodes.Number(half.value / 4)) == "0.125"
-    assert show_expression(nodes.Number(half.value * 24)) == "12"
-    assert show_expression(nodes.Percent(half.value)) == "0.5%"
+    assert nodes.Number(half.value / 4).shown() == "0.125"
+    assert nodes.Number(half.value * 24).shown() == "12"
+    assert nodes.Percent(half.value).shown() == "0.5%"
 
 
 @pytest.mark.parametrize("path", sorted(CASES.glob("*.jst")), ids=lambda path: path.stem)

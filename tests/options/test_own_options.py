@@ -17,7 +17,7 @@ from small import tables
 
 import jostle
 from jostle.errors import JostleError, OptionError
-from jostle.lang.library import modules
+from jostle.lang.library import library
 from jostle.options import base
 from jostle.options.functions import FunctionOption, function_option
 from jostle.options.registry import load_own, origin_of
@@ -110,10 +110,10 @@ def test_they_are_found_by_name_and_parameters(own: Path) -> None:
     first = jostle.options.get("First")
     assert isinstance(first, FunctionOption)
     assert {"Commonest", "First"} <= set(jostle.options.names("classification"))
-    assert {"Commonest", "First"} <= set(modules()["classification"]) & set(modules()["trees"]) & set(
-        modules()["options"]
+    assert {"Commonest", "First"} <= set(library().modules["classification"]) & set(library().modules["trees"]) & set(
+        library().modules["options"]
     )
-    assert "First" not in modules()["histograms"]
+    assert "First" not in library().modules["histograms"]
     with pytest.raises(OptionError, match="First has no parameters"):
         jostle.options.get("First(times=2)")
     origin = origin_of(first)
@@ -248,7 +248,7 @@ def test_what_is_registered_in_python_is_importable_at_once(own: Path) -> None:
     before = base.changes()
     base.forget("First")
     assert base.changes() > before
-    assert "First" not in modules()["options"]
+    assert "First" not in library().modules["options"]
     with pytest.raises(JostleError):
         jostle.options.get("First")
 

@@ -151,19 +151,6 @@ def _starts(label: NDArray[np.int64], order: NDArray[np.int64]) -> NDArray[np.in
     return np.flatnonzero(np.diff(label[order], prepend=-1))
 
 
-def reconcile(count: float, parts: Floats, count_noise: float, part_noise: float) -> Floats:
-    """The parts' counts made consistent with the count of the whole: the paper's inference, for one cell.
-
-    The whole is estimated as the mean of its own count and the parts' sum, weighted by 1 / variance; what the parts
-    lack of that is shared out evenly. With shares alpha and 1 - alpha, and m2**2 parts, the weight of the own count is
-    alpha**2 * m2**2 / ((1-alpha)**2 + alpha**2 * m2**2). It is least squares on a tree of two levels.
-    """
-    summed = float(parts.sum())
-    weight = len(parts) * part_noise / (len(parts) * part_noise + count_noise)
-    whole = weight * count + (1 - weight) * summed
-    return parts + (whole - summed) / len(parts)
-
-
 @option
 @frozen
 class AdaptiveGrid(GridOption):

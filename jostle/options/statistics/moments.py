@@ -23,7 +23,6 @@ from jostle.tables.columns import Numeric
 from jostle.tables.kernels import LARGEST_WEIGHT, Counts
 from jostle.tables.number_kernels import Moments, NumberSum
 from jostle.tables.schema import Schema
-from jostle.tables.values import Grain
 from jostle.tasks.statistics import MEANS, SUMS, VARIANCES
 
 Window = tuple[int, int]
@@ -209,11 +208,6 @@ def scaled(span: int, most: int) -> int:
     """What steps are scaled to, exactly where it can be: noise on whole numbers is finer, the larger they are."""
     fine = 2**15 - 1
     return fine // span * span if span <= fine else min(span, most)
-
-
-def grain_width(grain: Grain) -> Fraction:
-    """From the least number to the greatest."""
-    return grain.number(grain.span) - grain.number(0)
 
 
 FINE = 2**15 - 1

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from jostle.options.ranges.partitions import cut_further, even_cuts, reconcile
+from jostle.options.ranges.partitions import cut_further, even_cuts
 from jostle.options.ranges.reading import read_leaves
 from jostle.options.ranges.tree import (
     Tree,
@@ -119,6 +119,19 @@ def test_a_family_is_projected_onto_counts_that_add_up_to_its_total() -> None:
         constraints={"type": "eq", "fun": lambda counts: counts.sum() - 4},
     )
     assert found == pytest.approx(best.x, abs=1e-4)
+
+
+def reconcile(count: float, parts: NDArray[np.float64], count_noise: float, part_noise: float) -> NDArray[np.float64]:
+    """The parts' counts made consistent with the count of the whole: the paper's inference, for one cell.
+
+    The whole is estimated as the mean of its own count and the parts' sum, weighted by 1 / variance; what the parts
+    lack of that is shared out evenly. With shares alpha and 1 - alpha, and m2**2 parts, the weight of the own count is
+    alpha**2 * m2**2 / ((1-alpha)**2 + alpha**2 * m2**2). It is least squares on a tree of two levels.
+    """
+    summed = float(parts.sum())
+    weight = len(parts) * part_noise / (len(parts) * part_noise + count_noise)
+    whole = weight * count + (1 - weight) * summed
+    return parts + (whole - summed) / len(parts)
 
 
 def test_an_adaptive_grids_inference_is_least_squares_on_two_levels() -> None:
