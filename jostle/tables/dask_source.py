@@ -13,6 +13,7 @@ from attrs import evolve, field, frozen
 
 from jostle.errors import TableError
 from jostle.files.content import FileState, state_of
+from jostle.progress import Stage, stage
 from jostle.tables.block import Block
 from jostle.tables.encode import Census, counted_columns
 from jostle.tables.frames import check_columns, frame_reader
@@ -31,8 +32,8 @@ PATIENCE = "10s"
 
 WORKERS_PATIENCE = 60
 """Seconds to wait for a worker where there is none: some clusters start them when they are wanted."""
-LOOK = 10
-"""Seconds after which it is looked whether there are workers still."""
+LOOK = 1
+"""Seconds after which it is looked how far workers are, and whether there are any still."""
 
 WAY_OUT = "see that every worker can read the rows"
 """What to do about any failure on a worker."""
@@ -102,12 +103,14 @@ class DaskSource(PiecesSource):
     def _asked_here(self, ask: Callable[..., Any], question: object, add: Callable[..., Any]) -> Any:
         """Ask wherever Dask computes without a cluster: nothing is kept, as the rows may be more than fit in memory."""
         from dask import delayed  # type: ignore[attr-defined]  # noqa: PLC0415 - an extra, and not explicitly exported
+        from dask.callbacks import Callback  # noqa: PLC0415 - as above
 
         encode, find, sum_up = (delayed(each, pure=False) for each in (encode_piece, ask, add))
         facts = delayed((self.blocks, self.schema), pure=False, traverse=False)
         asked = delayed(question, pure=False, traverse=False)
         encoded = self._held([encode(piece, facts) for piece in self.pieces], partial(delayed, pure=False))
-        return _added([find(piece, asked) for piece in encoded], sum_up).compute()
+        with stage("asking Dask") as said, Callback(posttask=partial(_told, said)):
+            return _added([find(piece, asked) for piece in encoded], sum_up).compute()
 
     def _held(self, encoded: list[Any], lazy: Callable[[Callable[..., Any]], Callable[..., Any]]) -> list[Any]:
         """The encoded pieces, or where rows are bounded, what is held of them: first they are put by person."""
@@ -128,7 +131,7 @@ class DaskSource(PiecesSource):
                 self.whole.append(_encoded_there(client, self.pieces, self.blocks, self.schema))
             self.kept.append(self._held(self.whole[0], lambda work: partial(client.submit, work, pure=False)))
         found = client.map(ask, self.kept[0], question=question, pure=False)
-        return _result(client, _added(found, lambda some: client.submit(add, some, pure=False)))
+        return _result(client, found, _added(found, lambda some: client.submit(add, some, pure=False)))
 
 
 def _encoded_there(client: Any, pieces: Iterable[Any], blocks: Callable[..., Iterator[Block]], schema: Schema) -> Any:
@@ -175,15 +178,23 @@ def _check_workers(client: Any) -> None:
         ) from None
 
 
-def _result(client: Any, future: Any) -> Any:
+def _result(client: Any, pieces: list[Any], future: Any) -> Any:
     """What workers find, as long as there are any."""
-    while True:
-        try:
-            return future.result(timeout=LOOK)
-        except TimeoutError:
-            if future.done():
-                raise
-            _check_workers(client)
+    with stage("asking Dask's workers") as said:
+        while True:
+            said.at(sum(piece.done() for piece in pieces), len(pieces))
+            try:
+                return future.result(timeout=LOOK)
+            except TimeoutError:
+                if future.done():
+                    raise
+                _check_workers(client)
+
+
+def _told(said: Stage, _key: object, _found: object, _graph: object, state: Any, _thread: object) -> None:
+    """Say how many of the tasks that Dask knows of are done."""
+    done = len(state["finished"])
+    said.at(done, done + sum(len(state[each]) for each in ("running", "ready", "waiting")))
 
 
 def dask_source(frame: Any, schema: Schema) -> DaskSource:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 from collections.abc import Iterator
 from fractions import Fraction
@@ -16,7 +17,7 @@ import pytest
 from distributed import Client, LocalCluster
 from some_tables import SMALL, small_frame, source_of, tally
 
-from jostle import Categorical, Dates, Numeric, Schema, Table, rehearse
+from jostle import Categorical, Dates, Numeric, Schema, Table, progress, rehearse
 from jostle.errors import TableError
 from jostle.tables import dask_source
 from jostle.tables.hashes import fingerprint
@@ -63,6 +64,13 @@ def test_partitions_add_up_to_the_frame(kernel: Kernel) -> None:
 
     for where in ((), WHERE):
         assert tally(parts, kernel, where) == tally(whole, kernel, where)
+
+
+def test_how_far_it_is_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(progress, "PATIENCE", 0)
+    monkeypatch.setattr(progress, "APART", 0)
+    tally(Table.from_frame(partitioned(some_frame(100)), SCHEMA), KERNELS[0], ())
+    assert re.search(r"asking Dask: [1-9]\d*%", capsys.readouterr().err)
 
 
 def test_the_owner_is_told_of_all_parts_together() -> None:
