@@ -218,77 +218,6 @@ class TreeLearner(Learner):
 
 
 @frozen(eq=False)
-class FittedNearest(Fitted):
-    """The rehearsed cases themselves."""
-
-    kind = "nearest"
-    centre: Floats
-    width: Floats
-    points: Floats
-    """What was seen, in units of width from the centre."""
-    regrets: Floats
-    best: Floats
-    weights: Floats
-    count: int
-
-    def check(self, options: int, inputs: int) -> None:
-        """Refuse cases of other Options or inputs, or of unequal numbers."""
-        cases = len(self.points)
-        check_array(self.centre, inputs)
-        check_array(self.width, inputs)
-        check_array(self.points, cases, inputs)
-        check_array(self.regrets, cases, options)
-        check_array(self.best, cases)
-        check_array(self.weights, cases)
-        if not cases or self.count < 1 or (self.width < LEAST_WIDTH).any() or (self.weights <= 0).any():
-            raise ChoiceError("what was learned from similar cases has none, or none that counts")
-
-    def predict(self, inputs: Floats) -> tuple[Floats, Floats]:
-        """The mean and spread over the nearest cases."""
-        near, weights = self._nearest(inputs)
-        found = self.regrets[near]
-        mean = np.einsum("ij,ijk->ik", weights, found)
-        spread = np.sqrt(np.maximum(np.einsum("ij,ijk->ik", weights, found**2) - mean**2, 0))
-        return mean, spread
-
-    def best_loss(self, inputs: Floats) -> Floats:
-        """The mean over the nearest cases."""
-        near, weights = self._nearest(inputs)
-        return losses_of((weights * self.best[near]).sum(axis=1))
-
-    def _nearest(self, inputs: Floats) -> tuple[NDArray[np.intp], Floats]:
-        rows = (np.asarray(inputs) - self.centre) / self.width
-        distances = ((rows[:, None, :] - self.points[None, :, :]) ** 2).sum(axis=2)
-        count = min(self.count, len(self.points))
-        near = np.argpartition(distances, count - 1, axis=1)[:, :count]
-        weights = self.weights[near] / (0.1 + np.sqrt(np.take_along_axis(distances, near, axis=1)))
-        return near, weights / weights.sum(axis=1, keepdims=True)
-
-    def facts(self) -> dict[str, Any]:
-        """The cases."""
-        names = ("centre", "points", "regrets", "best", "weights")
-        held = {name: np.round(getattr(self, name), 3).tolist() for name in names}
-        # A width that is small is not none.
-        return {"count": self.count, "width": [float(f"{each:.4g}") for each in self.width], **held}
-
-
-@frozen
-class NearestLearner(Learner):
-    """The mean over the most similar rehearsals."""
-
-    name: ClassVar[str] = "nearest"
-    count: int = 25
-
-    def fit(self, example: Example, *, seed: int = 0) -> Fitted:  # noqa: ARG002 - nothing is random
-        """The cases, scaled."""
-        regrets, best = log_regret(example.losses, example.floor)
-        centre, width = example.inputs.mean(axis=0), example.inputs.std(axis=0)
-        width = np.where(width >= LEAST_WIDTH, width, 1.0)  # of one number, but for rounding
-        points = (example.inputs - centre) / width
-        return FittedNearest(centre, width, points, regrets, best[:, 0], example.weights, self.count)
-
-
-@frozen(eq=False)
 class FittedLines(Fitted):
     """For each Option, and for the best loss, a line over what is seen."""
 
@@ -476,7 +405,7 @@ def prior_logs(priors: Sequence[Predict | None], names: Sequence[str], inputs: F
     return logs
 
 
-LEARNERS: tuple[Learner, ...] = (LineLearner(), ForestLearner(), TreeLearner(), NearestLearner())
+LEARNERS: tuple[Learner, ...] = (LineLearner(), ForestLearner(), TreeLearner())
 """Those that need nothing but examples. The first, the simplest, says what to look at; others are tried on that."""
 
 
@@ -489,8 +418,6 @@ def from_facts(
             return FittedForest(structured(facts, Forest))
         case FittedTree.kind:
             return FittedTree(structured(facts, Forest))
-        case FittedNearest.kind:
-            return structured(facts, FittedNearest)
         case FittedLines.kind:
             return structured(facts, FittedLines)
         case FittedConstant.kind:

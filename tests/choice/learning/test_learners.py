@@ -27,7 +27,6 @@ from jostle.choice.learning.learners import (
     ForestLearner,
     Learner,
     LineLearner,
-    NearestLearner,
     PriorLearner,
     TreeLearner,
     from_facts,
@@ -61,7 +60,6 @@ LEARNERS: tuple[Learner, ...] = (
     LineLearner(),
     TreeLearner(),
     ForestLearner(),
-    NearestLearner(),
     PriorLearner(NAMES, PRIORS),
 )
 
