@@ -343,7 +343,7 @@ _RED, _BLUE, _BOLD, _PLAIN = "\x1b[1;31m", "\x1b[1;34m", "\x1b[1m", "\x1b[0m"
 def render(source: Source, diagnostics: Iterable[Diagnostic], *, colour: bool = False) -> str:
     """The mistakes as text for people, in source order, with a blank line between them."""
     ordered = sorted(diagnostics, key=lambda each: (each.span, each.code))
-    return "\n\n".join(_render(source, each, colour=colour) for each in ordered)
+    return "\n\n".join(_render(source, diagnostic, colour=colour) for diagnostic in ordered)
 
 
 def _render(source: Source, mistake: Diagnostic, *, colour: bool) -> str:

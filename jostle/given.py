@@ -70,11 +70,11 @@ def _misfit(
     in_a_row = [each for each, kind in takes.items() if kind.kind in IN_A_ROW]
     missing = [
         each
-        for place, (each, kind) in enumerate(takes.items())
+        for index, (each, kind) in enumerate(takes.items())
         if kind.default is kind.empty
         and kind.kind not in {Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD}
         and each not in named
-        and (each not in in_a_row or place >= len(placed))
+        and (each not in in_a_row or index >= len(placed))
     ]
     if len(placed) > len(in_a_row) and not any(kind.kind is Parameter.VAR_POSITIONAL for kind in takes.values()):
         by_name = [each for each, kind in takes.items() if kind.kind is Parameter.KEYWORD_ONLY]

@@ -194,13 +194,13 @@ class Advice:
     def __str__(self) -> str:
         epsilons = tuple(dict.fromkeys(each.epsilon for each in self.expected))
         cells = {(expected.option, expected.epsilon): _cell(expected) for expected in self.expected}
-        head = (f"{self.judge}, {self.rows:,} rows", *(f"ε = {show_amount(each)}" for each in epsilons))
+        head = (f"{self.judge}, {self.rows:,} rows", *(f"ε = {show_amount(epsilon)}" for epsilon in epsilons))
         lines = [head, *((option, *(cells[option, epsilon] for epsilon in epsilons)) for option in self.options)]
         parts = [aligned(lines)]
         if self.wanted is not None:
             asked = (f"ε for {self.judge} {self.wanted:g}", "as likely as not", "nine times in ten")
             parts.append(aligned([asked, *((n.option, _amount(n.likely), _amount(n.safe)) for n in self.needed)]))
-        parts += [f"warning: {each}" for each in self.warnings]
+        parts += [f"warning: {warning}" for warning in self.warnings]
         return "\n".join([*parts, *self.notes])
 
     def _repr_html_(self) -> str:

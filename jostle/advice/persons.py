@@ -135,12 +135,12 @@ class PersonsAdvice:
         figure = new_figure(7, 4.5)
         axes = figure.add_subplot()
         most = [kept.rows_per_person for kept in self.curve]
-        for place, best in enumerate(self.best):
+        for index, best in enumerate(self.best):
             (line,) = axes.plot(
-                most, [each.errors[place] for each in self.curve], label=f"epsilon {show_amount(best.epsilon)}"
+                most, [rows.errors[index] for rows in self.curve], label=f"epsilon {show_amount(best.epsilon)}"
             )
             axes.plot([best.rows_per_person], [best.error], marker="o", color=line.get_color())
-        axes.plot(most, [each.dropped for each in self.curve], color="grey", linestyle="--", label="left out")
+        axes.plot(most, [rows.dropped for rows in self.curve], color="grey", linestyle="--", label="left out")
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")
         axes.set_ylim(bottom=max(1.0, min(best.error for best in self.best) / 10))
@@ -257,7 +257,8 @@ def _guessed(guess: str | Path | Iterable[int], schema: Schema | None) -> tuple[
         return f"persons in {Path(guess).name}", _tail_of(counts)
     numbers = given_items(guess, "a list of numbers of rows", fix="[1, 1, 2, 5]", error=ChoiceError)
     if not numbers or not all(
-        isinstance(each, int | np.integer) and not isinstance(each, bool) and 1 <= each < 2**63 for each in numbers
+        isinstance(number, int | np.integer) and not isinstance(number, bool) and 1 <= number < 2**63
+        for number in numbers
     ):
         raise ChoiceError(
             "how many rows each person has is not given as whole numbers from 1",

@@ -566,7 +566,7 @@ def labelled_table(rows: Labelled, relation: Relation) -> Table:
     """The rows as a table."""
     columns = {"a": Categorical(["x", "y"]), "b": Categorical(["u", "v"]), "label": Categorical(["n", "o"])}
     schema = Schema(columns, label="label", neighbours=relation)
-    frame = {name: pa.array([row[place] for row in rows], pa.string()) for place, name in enumerate(columns)}
+    frame = {name: pa.array([row[index] for row in rows], pa.string()) for index, name in enumerate(columns)}
     return Table.from_frame(pa.table(frame), schema)
 
 
@@ -721,7 +721,7 @@ def _of(task: Task[Any]) -> tuple[Subject[Any], ...]:
 
 CLASSIFIERS, CURVES, GRIDS = _of(CLASSIFICATION), _of(EVALUATION), _of(RANGES)
 PUBLISHERS, SELECTORS = _of(PUBLISHING), _of(SELECTION)
-STATISTICS = tuple(each for task in (MEANS, SUMS, VARIANCES, QUANTILES) for each in _of(task))
+STATISTICS = tuple(subject for task in (MEANS, SUMS, VARIANCES, QUANTILES) for subject in _of(task))
 
 TREE_CONTROLS: tuple[Subject[Any], ...] = (
     row(
@@ -816,7 +816,7 @@ def table_rows_pairs(relation: Relation) -> Pairs[Rows]:
 def rows_table(rows: Rows, relation: Relation) -> Table:
     """The rows as a table."""
     schema = Schema({"part": Categorical(["a", "b"]), "value": Categorical(["x", "y"])}, neighbours=relation)
-    columns = {name: pa.array([row[place] for row in rows], pa.string()) for place, name in enumerate(schema.names)}
+    columns = {name: pa.array([row[index] for row in rows], pa.string()) for index, name in enumerate(schema.names)}
     return Table.from_frame(pa.table(columns), schema)
 
 
@@ -938,4 +938,6 @@ def own_subject(name: str) -> Subject[Any] | None:
     option = get(called)
     if option.task not in INQUIRIES or option.task is SELECTION:
         return None
-    return next((each for each in INQUIRIES[option.task].subjects(option, option.name) if each.name == name), None)
+    return next(
+        (subject for subject in INQUIRIES[option.task].subjects(option, option.name) if subject.name == name), None
+    )

@@ -277,10 +277,10 @@ def statistical_bound(
     candidates, bounds = [], []
     measured: dict[int, tuple[Outputs, Outputs]] = {}
     with stage(f"running {subject.name}") as said:
-        for place, pair in enumerate(pairs):
-            said.at(place, len(pairs) + FINALISTS)
+        for index, pair in enumerate(pairs):
+            said.at(index, len(pairs) + FINALISTS)
             outputs = _run(subject, pair, epsilon, samples // 2, noise)
-            candidates += [_Candidate(place, pair, event) for event in _promising(outputs, subject.features, alpha)]
+            candidates += [_Candidate(index, pair, event) for event in _promising(outputs, subject.features, alpha)]
         if not candidates:
             raise AuditError(f"{subject.name} has no pairs to be audited on", fix="give it at least one pair")
         candidates.sort(key=lambda candidate: -candidate.event.expected)

@@ -238,7 +238,7 @@ class OneLevelTree:
         scores = [int(view.max(axis=1).sum()) for view in views]
         chances = permute_and_flip_chances(scores, epsilon / 2)
         scale = 1 / (self.leaf_share * epsilon)
-        leaves = {place: tuple(laplace(int(count), scale) for count in view[:, 1]) for place, view in enumerate(views)}
+        leaves = {index: tuple(laplace(int(count), scale) for count in view[:, 1]) for index, view in enumerate(views)}
         return Distribution(dict(enumerate(chances)), leaves)
 
 

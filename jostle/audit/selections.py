@@ -339,12 +339,12 @@ class StopWithValue:
         threshold, weight, left = laplace_table(threshold_scale)
         shifts, _, cut = laplace_table(query_scale)
         chances: dict[tuple[int, int], float] = {}
-        for place, answer in enumerate(data):
+        for index, answer in enumerate(data):
             values = answer + shifts
             reached = np.concatenate([[0.0], weight.cumsum()])
             below = reached[np.searchsorted(threshold, values, side="right")]
             came = mass(query_scale, shifts) * below
-            chances |= {(place, int(value)): float(chance) for value, chance in zip(values, came, strict=True)}
+            chances |= {(index, int(value)): float(chance) for value, chance in zip(values, came, strict=True)}
             weight = weight * at_least(query_scale, answer + 1 - threshold)
         chances[len(data), 0] = float(weight.sum())
         # Values where every threshold in the table lies higher are possible all the same: an entry of 0 says so.

@@ -113,7 +113,7 @@ class LearnedMaker(Learned):
             "learner": trained.learner,
             "metafeatures": [name for name, _ in trained.metafeatures],
             "share": str(trained.share),
-            "failures": {each.option: [each.failed, each.runs, each.why] for each in trained.failures},
+            "failures": {failure.option: [failure.failed, failure.runs, failure.why] for failure in trained.failures},
             "rehearsals": trained.rehearsals,
             "databases": trained.databases,
             "groups": trained.groups,
@@ -173,7 +173,7 @@ class LearnedMaker(Learned):
             said = f"nothing beat always {best} in learning, so the maker runs that, and the two differ by noise alone"
         return [
             "mean loss of the maker, of always running one Option, and of the best Option of each case in hindsight:",
-            aligned([head, *(_row(*each) for each in rows)]),
+            aligned([head, *(_row(*row) for row in rows)]),
             f"on the databases set aside: {said}",
         ]
 
@@ -211,7 +211,7 @@ class LearnedPolicies(Learned):
             "tried_on": self.tried_on,
             "epsilons": list(self.epsilons),
             "labels": [worth_data(worth) for worth in self.worths],
-            "formulas": {each.formula.label: each.formula.expression for each in self.formulas},
+            "formulas": {formula.formula.label: formula.formula.expression for formula in self.formulas},
             "unmet": list(self.unmet),
         }
 
@@ -226,8 +226,8 @@ class LearnedPolicies(Learned):
             yield f"  the program follows it from now on, until its text changes: {self.kept}"
         if self.judged is not None:
             yield from ("", "on databases set aside, of which nothing was learned:", self.judged.as_text())
-        for each in self.formulas:
-            yield from ("", each.as_text(self.entry.words))
+        for formula in self.formulas:
+            yield from ("", formula.as_text(self.entry.words))
 
 
 def worth_data(worth: Worth) -> dict[str, Any]:
@@ -394,7 +394,7 @@ def train_maker(
 def _set_aside(folder: Path, task: Task[Any], learned_from: Callable[[], Sequence[KnownByName]]) -> Corpus:
     """The databases of a folder that nothing is learned from."""
     databases = public(folder).grouped()
-    if not any(task.rehearsal.takes(each) for each in databases):
+    if not any(task.rehearsal.takes(database) for database in databases):
         raise ChoiceError(
             f"{folder} has no database of the task {task.name!r} to judge by",
             fix="--judge a folder of tables (*.csv.gz with a last column label) or of grids (*.npy)",
@@ -408,7 +408,7 @@ def _changes(maker: ChoiceMaker, training: Training) -> list[ChangedMetafeature]
     if training.corpus is None:
         return []  # what came with Jostle was read once, as it was defined then
     readable: list[ChangedMetafeature] = []
-    known = [change for each in maker.informed_by for change in each.changes()]
+    known = [change for metafeature in maker.informed_by for change in metafeature.changes()]
     if not known:
         return readable
     table = next(
@@ -427,12 +427,12 @@ def _changes(maker: ChoiceMaker, training: Training) -> list[ChangedMetafeature]
 
 def _reading(maker: ChoiceMaker, changes: Sequence[ChangedMetafeature]) -> ChoiceMaker:
     """A maker that looks at what was changed as well: so that this is read off databases."""
-    return evolve(maker, informed_by=(*maker.informed_by, *(each.metafeature for each in changes)))
+    return evolve(maker, informed_by=(*maker.informed_by, *(change.metafeature for change in changes)))
 
 
 def _share_of(training: Training) -> Fraction:
     """The share of the budget that formulas are searched for: the second least that may be spent."""
-    shares = sorted(each for each in training.shares if each)
+    shares = sorted(share for share in training.shares if share)
     return shares[min(1, len(shares) - 1)] if shares else Fraction(0)
 
 
@@ -546,7 +546,7 @@ def evaluate_policies(
     known = policies_for(entry.name, entry.mark, entry.program)
     if known.problem is not None:
         raise ChoiceError(known.problem, fix=f"jostle train {entry.program} --entry {entry.name}")
-    policies = {label: each.policy for label, each in known.items() if isinstance(each, Kept)}
+    policies = {label: policy.policy for label, policy in known.items() if isinstance(policy, Kept)}
     if not policies:
         raise ChoiceError(
             f"nothing was learned for the choices of {entry.name}"

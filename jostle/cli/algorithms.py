@@ -28,7 +28,7 @@ def options(
 
     listed = [catalogue.get(name) for name in catalogue.names(task)]
     if json_:
-        facts = [(each.name, each.task.name, each.version, each.paper, each.holds) for each in listed]
+        facts = [(option.name, option.task.name, option.version, option.paper, option.holds) for option in listed]
         say_json([dict(zip(("name", "task", "version", "paper", "holds"), fact, strict=True)) for fact in facts])
         return
     rows = [(option.name, option.task.name, _said(option)) for option in listed]

@@ -253,8 +253,8 @@ class RandomTree:
             last = chance.choice(self.classes, p=prior) if drawn_class == last else drawn_class
             label[leaf] = last
         named = {
-            f"a{place}": pa.array(column) if column.dtype.kind == "f" else _texts("v", column)
-            for place, column in enumerate(columns)
+            f"a{index}": pa.array(column) if column.dtype.kind == "f" else _texts("v", column)
+            for index, column in enumerate(columns)
         }
         return _plain(named, _noisy(chance, label, self.classes, self.noise))
 

@@ -86,7 +86,7 @@ class LearnRows:
         from sklearn import datasets  # noqa: PLC0415 - takes a second, and is for training only
 
         loaded = getattr(datasets, f"load_{self.name}")()
-        columns = {str(name): pa.array(loaded.data[:, place]) for place, name in enumerate(loaded.feature_names)}
+        columns = {str(name): pa.array(loaded.data[:, index]) for index, name in enumerate(loaded.feature_names)}
         classes = np.array([str(name) for name in loaded.target_names])
         return plain_table({**columns, LABEL: pa.array(classes[loaded.target].tolist())}, LABEL)
 
@@ -213,5 +213,5 @@ def _table(rows: list[list[str]], name: str, names: Sequence[str] = ()) -> pa.Ta
     if len(heads) != width or len(set(heads)) < width:
         raise CorpusError(f"the public set {name} has no rows, or not a name for each cell of one", fix=AGAIN)
     whole = [row for row in rows if len(row) == width]
-    columns = {head: pa.array([row[place] for row in whole], pa.large_string()) for place, head in enumerate(heads)}
+    columns = {head: pa.array([row[index] for row in whole], pa.large_string()) for index, head in enumerate(heads)}
     return plain_table(columns, LABEL)

@@ -240,8 +240,8 @@ def _errors(rows: ScoredRows, trials: int) -> dict[str, list[float]]:
     with stage(rows.name) as said:
         for done, way in enumerate(SHOWN):
             found[way] = [
-                float(np.median([area_between(curve, truth) for curve in WAYS[way](rows, epsilon, place, trials)]))
-                for place, epsilon in enumerate(map(Fraction, EPSILONS))
+                float(np.median([area_between(curve, truth) for curve in WAYS[way](rows, epsilon, index, trials)]))
+                for index, epsilon in enumerate(map(Fraction, EPSILONS))
             ]
             said.at(done + 1, len(SHOWN))
     return found

@@ -72,7 +72,7 @@ class LinearFeatures:
         """The features of rows of codes, one for each of the schema's attributes."""
         if not self.groups:  # nothing was published but labels
             return np.zeros((len(codes), 1))
-        places = {name: place for place, name in enumerate(self.schema.attributes)}
+        places = {name: index for index, name in enumerate(self.schema.attributes)}
         return self.of({name: own[codes[:, places[name]]] for name, own in self.groups.items()})
 
 
@@ -222,14 +222,14 @@ Ways = Callable[[Schema], Sequence[str]]
 def draw_boxes(tables: Mapping[str, TableAreas], path: Path) -> None:
     """Draw areas over the folds at epsilon 1: without privacy, of private models, of published rows."""
     figure = new_figure(3 * len(tables), 3.4, layout="tight")
-    for place, (name, table) in enumerate(tables.items()):
+    for index, (name, table) in enumerate(tables.items()):
         several = "" if table.binary else "M"
         ways = {f"O{several}LR": PLAIN, f"P{several}LR": PRIVATE, f"H{several}LR": PUBLISHED}
-        axes = figure.add_subplot(1, len(tables), place + 1)
+        axes = figure.add_subplot(1, len(tables), index + 1)
         # The whiskers are matplotlib's own: the most extreme within 1.5 interquartile ranges, as in the paper.
         axes.boxplot([table.areas[way] for way in ways.values()], tick_labels=list(ways))
         axes.set_title(f"{name}, epsilon = 1", fontsize=9)
-        axes.set_ylabel("area under the curve" if not place else "")
+        axes.set_ylabel("area under the curve" if not index else "")
     figure.savefig(path, dpi=110)
 
 

@@ -128,14 +128,16 @@ class PartedAccount:
     def place(self) -> tuple[str, str]:
         """The attribute and value by which it is a part of the account above."""
         groups = {} if self.parent is None else self.parent.parts
-        return next((name, value) for name, group in groups.items() for value, each in group.items() if each is self)
+        return next(
+            (name, value) for name, group in groups.items() for value, account in group.items() if account is self
+        )
 
     def everything(self) -> Iterator[PartedAccount]:
         """Yield it and all accounts below, but for those of ways that were gone."""
         yield self
         for group in self.parts.values():
-            for each in group.values():
-                yield from each.everything()
+            for account in group.values():
+                yield from account.everything()
 
     def repeat(self, loop: int, count: int | None, before: Mapping[int, PartedAccount]) -> None:
         """Let what a round of a loop spent count for every round, but on parts that the rounds go through once each.
@@ -145,9 +147,9 @@ class PartedAccount:
         known = before.get(id(self), EMPTY)
         self.own = known.own + repeated(self.own - known.own, count)
         for group in self.parts.values():
-            for each in group.values():
-                if each.chosen_by != loop:
-                    each.repeat(loop, count, before)
+            for account in group.values():
+                if account.chosen_by != loop:
+                    account.repeat(loop, count, before)
         for ways in self.choices[len(known.choices) :]:
             for way in ways:
                 way.repeat(loop, count, before)
@@ -160,7 +162,7 @@ class PartedAccount:
     def since(self, before: PartedAccount) -> PartedAccount:
         """The spendings on it since it was like that, on it and on parts that were not there."""
         parts = {
-            name: {value: each for value, each in group.items() if value not in before.parts.get(name, {})}
+            name: {value: account for value, account in group.items() if value not in before.parts.get(name, {})}
             for name, group in self.parts.items()
         }
         added = {name: group for name, group in parts.items() if group}
@@ -187,9 +189,9 @@ def _group_total(group: dict[str, PartedAccount], times: int) -> Amount:
     # Loops may come to the same part again, so what they spend adds up; parts with certain values are disjoint.
     looped = NONE
     single = NONE
-    for each in group.values():
-        if each.chosen_by is not None:
-            looped += each.total(times)
+    for account in group.values():
+        if account.chosen_by is not None:
+            looped += account.total(times)
         else:
-            single = single.most(each.total(times))
+            single = single.most(account.total(times))
     return (looped + single).times(Fraction(times))

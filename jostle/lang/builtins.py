@@ -120,7 +120,7 @@ class Builtin:
 
     @least.default
     def _needed(self) -> int:
-        return sum(not each.startswith("*") for each in self.parameters) - self.head.count("=...")
+        return sum(not parameter.startswith("*") for parameter in self.parameters) - self.head.count("=...")
 
     @property
     def most(self) -> int | None:
@@ -135,10 +135,10 @@ class Builtin:
     def in_order(self, given: Sequence[Value], named: dict[str, Value], missing: Value) -> list[Value]:
         """The values of a call in the order of the parameters, with something for those that are left out."""
         found = list(given)
-        for place, parameter in enumerate(self.plain):
+        for index, parameter in enumerate(self.plain):
             if parameter in named:
-                found.extend([missing] * (place + 1 - len(found)))
-                found[place] = named[parameter]
+                found.extend([missing] * (index + 1 - len(found)))
+                found[index] = named[parameter]
         return found
 
     def written(self, node: nodes.Call, place: int) -> nodes.ExpressionNode:

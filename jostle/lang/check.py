@@ -110,13 +110,13 @@ def check(source: Source, schema: Schema | None = None) -> Checked:
     )  # these need every line
     passes = () if parsed.deep else PASSES if parsed.diagnostics else (*PASSES, *whole)
     found = {*parsed.diagnostics, *_found(passes, parsed.module)}
-    unknown = {each.span for each in found if each.code == UNDEFINED}
+    unknown = {diagnostic.span for diagnostic in found if diagnostic.code == UNDEFINED}
     # What a name may be that nothing defines, is not worth a mistake of its own.
-    found = {each for each in found if each.code == UNDEFINED or each.span not in unknown}
+    found = {diagnostic for diagnostic in found if diagnostic.code == UNDEFINED or diagnostic.span not in unknown}
     if schema is not None and not parsed.diagnostics:
-        places = {each.span for each in found}
+        places = {diagnostic.span for diagnostic in found}
         refused = _found((lambda _: pricing.check_schema(schema),), parsed.module)
-        found |= {each for each in refused if each.span not in places}
+        found |= {diagnostic for diagnostic in refused if diagnostic.span not in places}
     ordered = sorted(found, key=lambda each: (each.span, each.code, each.title))[:MOST_MISTAKES]
     return Checked(source, parsed.module, tuple(ordered), pricing)
 
@@ -125,7 +125,7 @@ def _found(passes: Iterable[Pass], module: nodes.Module) -> tuple[Diagnostic, ..
     """The mistakes that passes find, or that functions call each other deeper than can be followed."""
     try:
         with deep_enough():
-            return tuple(mistake for each in passes for mistake in each(module))
+            return tuple(mistake for pass_ in passes for mistake in pass_(module))
     except TooDeepError:
         span = module.body[0].span
         return (message("J008 calls", span),)

@@ -118,7 +118,7 @@ def check_choices(module: nodes.Module) -> Iterator[Diagnostic]:
     functions = nodes.functions_of(module.body)
     defined = {name for name, _, _ in defined_in(module.body)}
     inside = [node for node in nodes.walk(module) if isinstance(node, nodes.FunctionDefinition)]
-    known = {*defined, *BUILTINS, *(each.name for function in inside for each in function.parameters)}
+    known = {*defined, *BUILTINS, *(parameter.name for function in inside for parameter in function.parameters)}
     known.update(name for function in inside for name, _, _ in defined_in(function.body))
     top = {name: each for name, (_, each) in first_defined(module.body).items()}
     labels: dict[str, nodes.Choose] = {}
@@ -239,7 +239,7 @@ def _check_class(module: nodes.Module, node: nodes.ClassDefinition, defined: set
     if node.base != "Option":
         yield message("J107 base", node.base_span, name=node.name, base=node.base)
     methods = nodes.functions_of(node.body)
-    if "answer" not in methods and not any(isinstance(each, nodes.Broken) for each in node.body):
+    if "answer" not in methods and not any(isinstance(statement, nodes.Broken) for statement in node.body):
         yield message("J107 answer", node.name_span, name=node.name)
     known = defined.union(
         *(task.free for task in library().tasks if task.name == task_of(module, nodes.Name(node.name)))

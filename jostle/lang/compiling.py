@@ -185,7 +185,7 @@ class Compiler:
 
     def body(self, body: tuple[nodes.Statement, ...], scope: Scope) -> Go:
         """A step that runs statements in turn until one returns something."""
-        steps = [self.statement(each, scope) for each in body]
+        steps = [self.statement(statement, scope) for statement in body]
         if len(steps) == 1:
             return steps[0]
 

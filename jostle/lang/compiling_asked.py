@@ -63,8 +63,8 @@ def _arranged(option: Option, given: Sequence[Any], named: Mapping[str, Any]) ->
     """The arguments of an Option by place, the database first, and by name."""
     first, *others = _leaves(option)
     values = _bound(first, given, named)
-    explicit = [name for place, name in enumerate(values) if place < len(given) or name in named]
-    leading = [name for place, name in enumerate(values) if explicit[: place + 1] == list(values)[: place + 1]]
+    explicit = [name for index, name in enumerate(values) if index < len(given) or name in named]
+    leading = [name for index, name in enumerate(values) if explicit[: index + 1] == list(values)[: index + 1]]
     arranged = [values[name] for name in leading], {name: values[name] for name in explicit if name not in leading}
     for other in others:  # whichever is chosen
         _bound(other, *arranged)
@@ -85,9 +85,9 @@ def _bound(option: Any, given: Sequence[Any], named: Mapping[str, Any]) -> dict[
 
 def _check_questions(option: Option, questions: Sequence[Any]) -> None:
     """Refuse questions that are not of the kind that the Option's task asks."""
-    for each, (name, kind) in zip(questions, option.task.question.beside.items(), strict=False):
-        if each is not None and not isinstance(each, kind):
-            raise Stop("J501 asked", option=option.name, kind=kind_of(each), name=name)
+    for question, (name, kind) in zip(questions, option.task.question.beside.items(), strict=False):
+        if question is not None and not isinstance(question, kind):
+            raise Stop("J501 asked", option=option.name, kind=kind_of(question), name=name)
 
 
 # Facts and parts
@@ -350,14 +350,14 @@ def _builtin(compiler: Compiler, node: nodes.Call, builtin: Builtin, scope: Scop
     given = compiler.expression if name in KEEPING else compiler.operand
     ordered: list[Go | None] = [given(argument, scope) for argument in node.arguments]
     named = {keyword.name: given(keyword.value, scope) for keyword in node.keywords}
-    for place, parameter in enumerate(plain):
+    for index, parameter in enumerate(plain):
         if parameter in named:
-            ordered.extend([None] * (place + 1 - len(ordered)))
-            ordered[place] = named[parameter]
+            ordered.extend([None] * (index + 1 - len(ordered)))
+            ordered[index] = named[parameter]
     parts = [each for each in ordered if each is not None]
     if len(parts) < len(ordered):
         site = scope.site(node, name)
-        filled = [(plain[place], part) for place, part in enumerate(ordered) if part is not None]
+        filled = [(plain[index], part) for index, part in enumerate(ordered) if part is not None]
         return compiler.guarded(
             lambda frame: operated(frame, site, name, [], {each: part(frame) for each, part in filled}), span
         )

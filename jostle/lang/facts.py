@@ -52,7 +52,7 @@ class World:
     @mark.default
     def _marked(self) -> bytes:
         inside = None if self.inside is None else self.inside.mark
-        items = None if self.items is None else [each.mark for each in self.items]
+        items = None if self.items is None else [item.mark for item in self.items]
         facts = (sorted(self.kinds), inside, items, self.keyed, sorted(self.functions), self.written)
         return blake2b(repr(facts).encode(), digest_size=16).digest()
 
@@ -412,7 +412,7 @@ def whole_list(value: list[Any] | Some) -> Unknown:
 def anchored(value: Any, before: dict[int, PartedAccount]) -> Any:  # noqa: PLR0911 - one per kind
     """A value whose accounts were there before: of a part that was not, the account that it is a part of."""
     if isinstance(value, Rows | Bought):
-        found = tuple(_nearest(each, before) for each in accounts_of(value))
+        found = tuple(_nearest(account, before) for account in accounts_of(value))
         if found == accounts_of(value):
             return value
         number = value.number if isinstance(value, Bought) else None

@@ -57,8 +57,8 @@ def check_fits(checker: Checker, node: nodes.Call, callee: World) -> None:
         return
     found = [tuple(_misfits(checker, function, node)) for function in sorted(callee.functions)]
     if all(found):
-        for each in found[0]:
-            checker.found.setdefault((each.code, each.span), each)
+        for diagnostic in found[0]:
+            checker.found.setdefault((diagnostic.code, diagnostic.span), diagnostic)
 
 
 def first_parameter(checker: Checker, name: str) -> str:
@@ -97,8 +97,8 @@ def _misfits_of_maker(
     checker: Checker, maker: nodes.MakeChoiceMaker, node: nodes.Call, shown: str
 ) -> Iterator[Diagnostic]:
     """Yield what is wrong with a call of a choice maker: each of its Options has to take it."""
-    for each in nodes.items_of(maker.among):
-        named = each.function if isinstance(each, nodes.Call) else each
+    for item in nodes.items_of(maker.among):
+        named = item.function if isinstance(item, nodes.Call) else item
         if isinstance(named, nodes.Name):
             option = _option(checker, named.name)
             found = [] if option is None else list(check_call(node, option, shown))
@@ -166,9 +166,9 @@ def _one(  # noqa: PLR0917 - a clause each
 
 def _with_parameters(checker: Checker, node: nodes.Call, name: str, named: dict[str, World]) -> World:
     """The facts known of an Option with parameters."""
-    for each in node.keywords:
-        if named[each.name].holds_private:
-            checker.report("J220 parameter", each.value, name=name, what=named[each.name].word)
+    for keyword in node.keywords:
+        if named[keyword.name].holds_private:
+            checker.report("J220 parameter", keyword.value, name=name, what=named[keyword.name].word)
     return function(f"c {name}")
 
 
@@ -332,10 +332,10 @@ def make_choice_maker(checker: Checker, node: nodes.MakeChoiceMaker, place: Plac
 def choose(checker: Checker, node: nodes.Choose, place: Place) -> World:
     """The facts known of a labelled choice."""
     seen = node.informed_by
-    for each in nodes.items_of(seen) or ((seen,) if seen else ()):
-        if checker.value(each, place).holds_private:
-            checker.report("J201", each, choice=node.label)
-    return joined(checker.value(each, place) for each in nodes.items_of(node.among))
+    for item in nodes.items_of(seen) or ((seen,) if seen else ()):
+        if checker.value(item, place).holds_private:
+            checker.report("J201", item, choice=node.label)
+    return joined(checker.value(item, place) for item in nodes.items_of(node.among))
 
 
 def _formatted(checker: Checker, node: nodes.Formatted, place: Place) -> World:

@@ -222,7 +222,7 @@ class Text:
         line = Line(_indent(text[:start]))
         self.lines.append(line)
         self._gaps.append([])
-        if "\t" in text[:start] and all(each.code != "J002" for each in self.mistakes):  # one tab stands for all
+        if "\t" in text[:start] and all(mistake.code != "J002" for mistake in self.mistakes):  # one tab stands for all
             self._say("J002", _at(index, text.index("\t")))
         following = self._read_pieces(index, start)
         if not line.tokens:  # nothing but what could not be read
@@ -388,7 +388,7 @@ class Text:
         others = (Label(opener.span, "opened here"),)
         closing = BRACKETS[opener.text]
         self._report("J005 other", span, others=others, sign=sign, bracket=opener.text, closing=closing)
-        depths = [depth for depth, each in enumerate(self._open) if sign in BRACKETS[each.text]]
+        depths = [depth for depth, token in enumerate(self._open) if sign in BRACKETS[token.text]]
         if depths:
             del self._open[depths[-1] :]
         return False

@@ -93,7 +93,7 @@ class LibraryOption:
     @property
     def example(self) -> str:
         """An example with a parameter, if it has any: `Mohammed(depth=3)`."""
-        given = [f"{name}={each.written}" for name, each in self.parameters.items()]
+        given = [f"{name}={parameter.written}" for name, parameter in self.parameters.items()]
         return f"{self.name}({given[0]})" if given else self.name
 
     def is_given_parameters(self, places: int, names: Collection[str]) -> bool:

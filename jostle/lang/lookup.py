@@ -161,12 +161,16 @@ def _bound_by(node: nodes.Node) -> Iterator[tuple[str, Span, str]]:
         case nodes.Module():
             yield from _definitions(node.body)
         case nodes.FunctionDefinition():
-            for each in node.parameters:
-                yield each.name, each.name_span, f"parameter `{show_parameters((each,))}` of `{node.name}`"
+            for parameter in node.parameters:
+                yield (
+                    parameter.name,
+                    parameter.name_span,
+                    f"parameter `{show_parameters((parameter,))}` of `{node.name}`",
+                )
             yield from _definitions(node.body)
         case nodes.Lambda():
-            for each in node.parameters:
-                yield each.name, each.name_span, f"parameter `{show_parameters((each,))}`"
+            for parameter in node.parameters:
+                yield parameter.name, parameter.name_span, f"parameter `{show_parameters((parameter,))}`"
         case nodes.ListComprehension() | nodes.SetComprehension() | nodes.DictComprehension():
             for clause in node.clauses:
                 for target in target_names(clause.target):
@@ -202,7 +206,7 @@ def _imported(definition: nodes.Import, name: str) -> str:
     if definition.module == "public" or known is None:
         kind = "public databases" if definition.module == "public" else "Option"
         return f"{kind} `{name}`, from `{definition.module}`"
-    given = [f"`{key}={each.written}`" for key, each in known.parameters.items()]
+    given = [f"`{key}={parameter.written}`" for key, parameter in known.parameters.items()]
     parameters = f", with the parameters {', '.join(given)}" if given else ""
     return f"Option `{known.head}`, from `{definition.module}`{parameters}"
 
@@ -213,13 +217,13 @@ def _head(function: nodes.FunctionDefinition) -> str:
 
 
 def _meaning_of_keyword(name: str, around: Around, module: nodes.Module) -> tuple[str, Span | None]:
-    call = next((each for each in reversed(around) if isinstance(each, nodes.Call)), None)
+    call = next((node for node in reversed(around) if isinstance(node, nodes.Call)), None)
     called = call.function.name if call is not None and isinstance(call.function, nodes.Name) else ""
     for function in module.body:
         if isinstance(function, nodes.FunctionDefinition) and function.name == called:
-            for each in function.parameters:
-                if each.name == name:
-                    return f"parameter `{show_parameters((each,))}` of `{called}`", each.name_span
+            for parameter in function.parameters:
+                if parameter.name == name:
+                    return f"parameter `{show_parameters((parameter,))}` of `{called}`", parameter.name_span
     return f"parameter `{name}` of `{called}`" if called else f"parameter `{name}`", None
 
 
@@ -247,7 +251,7 @@ def describe(
     module: nodes.Module, node: nodes.Node, around: Sequence[nodes.Node], schema: Schema | None = None
 ) -> str | None:
     """A checked program's words on a name, or None; a program that cannot be read says nothing."""
-    if any(isinstance(each, nodes.Broken) for each in module.body):
+    if any(isinstance(statement, nodes.Broken) for statement in module.body):
         return None
     if isinstance(node, nodes.FunctionDefinition):
         return _price(module, node, schema)

@@ -169,7 +169,7 @@ def _computed_group(schema: Schema, function: OfColumns, name: str) -> _Group:
     """The groups of a column by what a function gives for each of its values."""
     labels = [_label(each, whole=isinstance(schema[name], Numeric)) for each in _each_code(schema, function, name)]
     names = tuple(dict.fromkeys(labels))
-    order = {label: place for place, label in enumerate(names)}
+    order = {label: index for index, label in enumerate(names)}
     return _Group(name, tuple(order[label] for label in labels), Axis(names))
 
 
@@ -194,21 +194,23 @@ class _Combined:
     @classmethod
     def of(cls, schema: Schema, conditions: Sequence[OfColumns]) -> _Combined:
         """The truth of conditions for every combination of codes."""
-        named = dict.fromkeys(name for each in conditions for name in each.columns if not _missing_axis(schema, name))
+        named = dict.fromkeys(
+            name for condition in conditions for name in condition.columns if not _missing_axis(schema, name)
+        )
         columns = tuple(_known(schema, name) for name in named)
-        text = " and ".join(each.text for each in conditions)
+        text = " and ".join(condition.text for condition in conditions)
         values = [list(enumerate(schema[name].meanings)) for name in columns]
         count = math.prod(map(len, values))
         if count > MOST_COMBINATIONS:
             raise Stop("J504 combinations", condition=text, count=f"{count:,}", most=f"{MOST_COMBINATIONS:,}")
-        nothing = {name: OneValue(0) for each in conditions for name in each.columns if name not in columns}
+        nothing = {name: OneValue(0) for condition in conditions for name in condition.columns if name not in columns}
         meets = np.zeros(count, dtype=np.bool_)
-        for place, coded in enumerate(product(*values)):
+        for index, coded in enumerate(product(*values)):
             if all(value is not None for _, value in coded):
                 found = zip(columns, coded, strict=True)
                 row = {**nothing, **{name: OneValue(value, schema[name], code) for name, (code, value) in found}}
-                meets[place] = all(each.compute(row) for each in conditions)
-        return cls(columns, meets.reshape([len(each) for each in values]), text)
+                meets[index] = all(condition.compute(row) for condition in conditions)
+        return cls(columns, meets.reshape([len(value) for value in values]), text)
 
     def gathered(
         self, schema: Schema, groups: Sequence[_Group], tally: Callable[[list[str]], Expression]
@@ -262,7 +264,7 @@ def _conditions(schema: Schema, where: Iterable[OfColumns]) -> tuple[Narrowing, 
 
 def _tallied(groups: Sequence[_Group]) -> Expression:
     used = _by(groups)
-    return cells(*(group.column for group in used)).coarsened({each.column: each.places for each in used})
+    return cells(*(group.column for group in used)).coarsened({group.column: group.places for group in used})
 
 
 def _by(groups: Sequence[_Group]) -> list[_Group]:
@@ -414,7 +416,7 @@ def fact_of_table(table: TableValue, name: str) -> Any:
     """A public fact of a table."""
     schema = table.schema
     if name == "attributes":
-        return [attribute_of(schema, each) for each in schema.attributes]
+        return [attribute_of(schema, attribute) for attribute in schema.attributes]
     if name == "label":
         if schema.label is None:
             raise Stop("J503 label")

@@ -115,8 +115,8 @@ def make(  # noqa: PLR0917 - a clause each
 def _informed(program: Any, given: list[Any], task: Task[Any]) -> list[Metafeature]:
     """The metafeatures that a program names, and the public facts that Jostle knows for the task: these are free."""
     named = [metafeature_of(program, each) for each in given]
-    known = {each.name for each in named}
-    return [*named, *(each for each in task.rehearsal.free if each.name not in known)]
+    known = {metafeature.name for metafeature in named}
+    return [*named, *(metafeature for metafeature in task.rehearsal.free if metafeature.name not in known)]
 
 
 def metafeature_of(program: Any, given: Any) -> Metafeature:
@@ -155,11 +155,13 @@ def check_forced(program: Loaded, name: str, forced: Mapping[str, str]) -> None:
     Options of the library may make choices that the text does not show.
     """
     needed = needed_by(program, name)
-    choices = {node.label: node for each in needed for node in nodes.walk(each) if isinstance(node, nodes.Choose)}
-    library = any(isinstance(each, nodes.Import) and each.module != "public" for each in needed)
+    choices = {
+        node.label: node for statement in needed for node in nodes.walk(statement) if isinstance(node, nodes.Choose)
+    }
+    library = any(isinstance(statement, nodes.Import) and statement.module != "public" for statement in needed)
     for label, alternative in forced.items():
         if label in choices:
-            among = [each.name for each in nodes.walk(choices[label].among) if isinstance(each, nodes.Name)]
+            among = [node.name for node in nodes.walk(choices[label].among) if isinstance(node, nodes.Name)]
             if alternative not in among:
                 raise ChoiceError(
                     f"choice {label} has no alternative {alternative!r}", fix=f"one of {', '.join(among)}"

@@ -101,7 +101,9 @@ def near(name: str, known: Iterable[str]) -> str | None:
 
     candidates = sorted(set(known))
     alike = get_close_matches(name, candidates, n=1, cutoff=0.7)
-    return next(iter(alike), None) or next((each for each in candidates if each.lower() == name.lower()), None)
+    return next(iter(alike), None) or next(
+        (candidate for candidate in candidates if candidate.lower() == name.lower()), None
+    )
 
 
 # What goes wrong while a program runs

@@ -49,7 +49,9 @@ def signature_of(function: Callable) -> Signature:
             return Signature(function.name, asked, asked[:1], len(asked), frozenset({EPSILON}), function.head, None)
     names = tuple(parameter.name for parameter in function.parameters)
     needed = tuple(parameter.name for parameter in function.parameters if parameter.default is None)
-    shown = ", ".join(each.name if each.default is None else f"{each.name}=..." for each in function.parameters)
+    shown = ", ".join(
+        parameter.name if parameter.default is None else f"{parameter.name}=..." for parameter in function.parameters
+    )
     if isinstance(function, nodes.Lambda):
         return Signature("lambda", names, needed, len(names), frozenset(), f"lambda {shown}", function.span)
     extra = frozenset({EPSILON}) if function.is_option else frozenset()
@@ -216,7 +218,7 @@ class _Resolver:
 
     def _unknown_module(self, statement: nodes.Import) -> None:
         homes = (
-            name for name, names in library().modules.items() if any(each.name in names for each in statement.names)
+            name for name, names in library().modules.items() if any(name.name in names for name in statement.names)
         )
         better = near(statement.module, library().modules) or next(homes, None)
         facts: dict[str, Any] = {"module": statement.module, "better": better, "modules": _listed(library().modules)}

@@ -91,7 +91,7 @@ def _ends_with_else(_: Any, value: Any) -> bool:
 def _is_woven(_: Any, value: Any) -> bool:
     texts = [isinstance(part, String) for part in value]
     apart = not any(one and other for one, other in pairwise(texts)) and String("") not in value
-    return apart and not all(texts) and not any(isinstance(each, Formatted) for part in value for each in walk(part))
+    return apart and not all(texts) and not any(isinstance(node, Formatted) for part in value for node in walk(part))
 
 
 _TEXT = re.compile(r'"(?:[^"\\]|\\.)*"')
@@ -148,7 +148,7 @@ def write(node: Node, template: str, place: str = "") -> str:
 def _listed(values: tuple[Any, ...], place: str = "") -> str:
     """Values with commas between."""
     last = len(values) - 1
-    return ", ".join(format(each, place or ("," if index < last else "")) for index, each in enumerate(values))
+    return ", ".join(format(value, place or ("," if index < last else "")) for index, value in enumerate(values))
 
 
 @frozen(kw_only=True)
@@ -814,8 +814,8 @@ class ClassDefinition(Statement):
 
     def method(self, name: str) -> FunctionDefinition | None:
         """One of its functions, if it has it."""
-        functions = (each for each in self.body if isinstance(each, FunctionDefinition))
-        return next((each for each in functions if each.name == name), None)
+        functions = (statement for statement in self.body if isinstance(statement, FunctionDefinition))
+        return next((function for function in functions if function.name == name), None)
 
 
 @frozen
@@ -839,7 +839,7 @@ class Module(Node):
 
 def functions_of(body: Iterable[Node]) -> dict[str, FunctionDefinition]:
     """The functions among some nodes, by name."""
-    return {each.name: each for each in body if isinstance(each, FunctionDefinition)}
+    return {node.name: node for node in body if isinstance(node, FunctionDefinition)}
 
 
 def children(node: Node) -> Iterator[Node]:

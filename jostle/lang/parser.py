@@ -440,11 +440,11 @@ class Builder:
     def _named_once(self, pieces: list[Piece], said: str) -> list[Piece]:
         """Pieces with names; report the names that stand twice."""
         seen: dict[str, Piece] = {}
-        for each in pieces:
-            if each.name in seen:
-                others = (Label(seen[each.name].name_span, "first here"),)
-                self._report(said, each.name_span, others=others, name=each.name)
-            seen.setdefault(each.name, each)
+        for piece in pieces:
+            if piece.name in seen:
+                others = (Label(seen[piece.name].name_span, "first here"),)
+                self._report(said, piece.name_span, others=others, name=piece.name)
+            seen.setdefault(piece.name, piece)
         return pieces
 
     # Expressions
@@ -527,12 +527,12 @@ class Builder:
                 added = [nodes.String(_unescaped(_plain_braces(piece.text[start:-1])), span=place)]
             else:
                 added = piece.parts if isinstance(piece, nodes.Formatted) else [piece]
-            for each in added:
-                if isinstance(each, nodes.String) and parts and isinstance(parts[-1], nodes.String):
-                    parts[-1] = evolve(parts[-1], value=parts[-1].value + each.value, span=parts[-1].span.to(each.span))
-                elif each != nodes.String(""):
-                    parts.append(each)
-                nested = next((one for one in nodes.walk(each) if isinstance(one, nodes.Formatted)), None)
+            for node in added:
+                if isinstance(node, nodes.String) and parts and isinstance(parts[-1], nodes.String):
+                    parts[-1] = evolve(parts[-1], value=parts[-1].value + node.value, span=parts[-1].span.to(node.span))
+                elif node != nodes.String(""):
+                    parts.append(node)
+                nested = next((one for one in nodes.walk(node) if isinstance(one, nodes.Formatted)), None)
                 if nested is not None:
                     self._report("J003 inside_another", nested.span)
                     return nodes.String("", span=span)

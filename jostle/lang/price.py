@@ -69,20 +69,20 @@ class Pricing:
 
     def prices(self, schema: Schema | None = None) -> Mapping[str, Price]:
         """The price of every function that is called with a database from outside."""
-        return {each.name: price for each, price, _ in self.on(schema) if each.priced}
+        return {root.name: price for root, price, _ in self.on(schema) if root.priced}
 
     def check(self) -> Iterator[Diagnostic]:
         """Report functions that spend more than they are allotted, and what any database would refuse."""
         found = {(amount.code, amount.span): amount for amount in _amounts(self.module)}
-        for each, price, mistakes in self.on(None):
+        for root, price, mistakes in self.on(None):
             for mistake in mistakes:
                 found.setdefault((mistake.code, mistake.span), mistake)
-            if each.priced and price.amount.known and price.amount.share > 1 and price.amount.fixed >= 0:
+            if root.priced and price.amount.known and price.amount.share > 1 and price.amount.fixed >= 0:
                 yield message(
                     "J301",
-                    each.definition.name_span,
+                    root.definition.name_span,
                     label="more than it is given",
-                    name=each.name.partition(".")[0],
+                    name=root.name.partition(".")[0],
                     amount=price.amount.text,
                 )
         yield from found.values()
@@ -98,13 +98,13 @@ class Pricing:
         wanted = None if entry is None else reached_from(module, entry)
         found: dict[tuple[str, Span], Diagnostic] = {}
         everything = self.on(schema)
-        if entry is not None and entry not in {each.name for each, _, _ in everything}:
+        if entry is not None and entry not in {root.name for root, _, _ in everything}:
             everything = (*everything, *_alone(module, schema, entry, tables))
-        for each, _, known in everything:
-            if wanted is None or each.name.partition(".")[0] in wanted:
+        for root, _, known in everything:
+            if wanted is None or root.name.partition(".")[0] in wanted:
                 mistakes = known
-                if tables is not None and each.name == entry and each.tables != tables:
-                    _, mistakes = price_of(module, evolve(each, tables=tables), schema)
+                if tables is not None and root.name == entry and root.tables != tables:
+                    _, mistakes = price_of(module, evolve(root, tables=tables), schema)
                 for mistake in mistakes:
                     found.setdefault((mistake.code, mistake.span), mistake)
         return tuple(sorted(found.values(), key=lambda mistake: (mistake.span, mistake.code)))
@@ -117,10 +117,10 @@ def prices(module: nodes.Module, schema: Schema | None = None) -> Mapping[str, P
 
 def _alone(module: nodes.Module, schema: Schema, entry: str, tables: tuple[int, ...] | None) -> Iterator[_One]:
     """Yield what a function comes to that others use as well."""
-    for each in module.body:
-        if isinstance(each, nodes.FunctionDefinition) and each.name == entry:
-            places = table_parameters(module, each) if tables is None else tables
-            root = Root(entry, each, places)
+    for statement in module.body:
+        if isinstance(statement, nodes.FunctionDefinition) and statement.name == entry:
+            places = table_parameters(module, statement) if tables is None else tables
+            root = Root(entry, statement, places)
             yield (root, *price_of(module, root, schema))
 
 

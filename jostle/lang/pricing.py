@@ -108,7 +108,9 @@ class Pricer:
         for name, _, definition in defined_in(self.module.body):
             self.globals[name] = self._defined_at_top(name, definition)
         try:
-            self.run([each for each in self.module.body if not isinstance(each, DEFINITIONS)], self.globals)
+            self.run(
+                [statement for statement in self.module.body if not isinstance(statement, DEFINITIONS)], self.globals
+            )
         except (Unpriceable, TooDeepError, Stop):
             for name, _, definition in defined_in(self.module.body):
                 self.globals[name] = self._defined_at_top(name, definition)
@@ -140,10 +142,10 @@ class Pricer:
         The schema is that of the first of them.
         """
         names: Names = {}
-        for place, parameter in enumerate(definition.parameters):
-            if place in tables:
-                known = None if self.schema is None or place != min(tables) else self.rules.table(self.schema)
-                names[parameter.name] = Rows(self.root, place, known)
+        for index, parameter in enumerate(definition.parameters):
+            if index in tables:
+                known = None if self.schema is None or index != min(tables) else self.rules.table(self.schema)
+                names[parameter.name] = Rows(self.root, index, known)
             else:
                 names[parameter.name] = (
                     UNKNOWN if parameter.default is None else self.value(parameter.default, self.globals)
@@ -189,7 +191,7 @@ class Pricer:
         """Run a loop's body once for all rounds; return what it gives, and the loop, if each is about another value."""
         self.fresh += 1
         loop = self.fresh
-        before = {id(each): each.as_it_is() for each in self.root.everything()}
+        before = {id(account): account.as_it_is() for account in self.root.everything()}
         value = listed.single
         if listed.loop is not None:
             values = value.values if isinstance(value, Each) else None
@@ -209,8 +211,8 @@ class Pricer:
         if isinstance(value, list) and known is None:
             self.report(Stop("J508 names", count=len(value), names=len(targets)), target.span)
         item = value.single if isinstance(value, Unknown) else UNKNOWN
-        for place, name in enumerate(targets):
-            names[name] = known[place] if known is not None else item
+        for index, name in enumerate(targets):
+            names[name] = known[index] if known is not None else item
 
     def step(self) -> None:
         """Count what was done, and stop where it grows too much."""
@@ -228,7 +230,7 @@ class Pricer:
             return
         self.paid[span] = self.paid.get(span, NONE).most(spent)
         # Where the rows were lost sight of, they are some of all.
-        accounts = [each for private in private_in(value) for each in accounts_of(private)] or [self.root]
+        accounts = [account for private in private_in(value) for account in accounts_of(private)] or [self.root]
         paths = [account.path() for account in accounts]
         depth = 0
         while all(len(path) > depth and path[depth] is paths[0][depth] for path in paths):
@@ -266,7 +268,11 @@ class Pricer:
     def called(self, name: str, given: Sequence[Any], named: Names, span: Span) -> Any:
         """The facts known of what a function gives."""
         definition = self.functions[name]
-        defaults = {each.name: self.value(each.default, self.globals) for each in definition.parameters if each.default}
+        defaults = {
+            parameter.name: self.value(parameter.default, self.globals)
+            for parameter in definition.parameters
+            if parameter.default
+        }
         return self.called_with(definition, given, named, span, defaults)
 
     def called_with(
@@ -279,9 +285,9 @@ class Pricer:
     ) -> Any:
         """The facts known of what a function gives that holds its defaults, and what else is around it."""
         names = dict(held)
-        for place, parameter in enumerate(definition.parameters):
-            if place < len(given):
-                names[parameter.name] = given[place]
+        for index, parameter in enumerate(definition.parameters):
+            if index < len(given):
+                names[parameter.name] = given[index]
             elif parameter.name in named:
                 names[parameter.name] = named[parameter.name]
             elif parameter.default is None:
@@ -326,9 +332,9 @@ def items(pricer: Pricer, value: Any) -> list[Any] | Some | Unknown:  # noqa: PL
 def keyed(pairs: Sequence[tuple[Any, Any]]) -> dict[Any, Any]:
     """A dictionary; a key that is not known stands as a place."""
     found: dict[Any, Any] = {}
-    for place, (key, value) in enumerate(pairs):
+    for index, (key, value) in enumerate(pairs):
         known = isinstance(key, str | bool) or is_number(key)
-        found[key if known else ("unknown", place)] = value
+        found[key if known else ("unknown", index)] = value
     return found
 
 
@@ -355,7 +361,7 @@ def seen_by(value: Any, loop: int | None, by: Any) -> Any:  # noqa: PLR0911 - on
         case Rows():
             return evolve(value, account=_account_by(value.account, loop, by))
         case Bought():
-            return evolve(value, accounts=tuple(_account_by(each, loop, by) for each in accounts_of(value)))
+            return evolve(value, accounts=tuple(_account_by(account, loop, by) for account in accounts_of(value)))
         case list():
             return [seen_by(each, loop, by) for each in value]
         case dict():

@@ -130,7 +130,7 @@ def check_given(pricer: Pricer, span: Span, name: str, values: Sequence[Any], *,
     takes = pricer.rules.takes.get(name)
     if takes is None or not values:
         return
-    kinds = [_kind(each) for each in values]
+    kinds = [_kind(value) for value in values]
     inside = [_kind(each) for value in values if isinstance(value, list) for each in value]
     if None in kinds or (name in AGGREGATES and None in inside):
         return

@@ -78,10 +78,10 @@ class _Asked:
     def columns(self, node: nodes.ExpressionNode) -> list[nodes.Name]:
         """The columns that an expression names, each where it stands first."""
         found: dict[str, nodes.Name] = {}
-        for each in _names_in(node, frozenset()):
-            known = each.name in self.names or each.name in self.pricer.globals or each.name == EPSILON
-            if not known and not (each.name in self.pricer.symbols and each.name not in BUILTINS):
-                found.setdefault(each.name, each)
+        for name in _names_in(node, frozenset()):
+            known = name.name in self.names or name.name in self.pricer.globals or name.name == EPSILON
+            if not known and not (name.name in self.pricer.symbols and name.name not in BUILTINS):
+                found.setdefault(name.name, name)
         return list(found.values())
 
     def columns_are_there(self, node: nodes.ExpressionNode) -> bool:
@@ -98,7 +98,8 @@ class _Asked:
     def is_large(self, node: nodes.ExpressionNode) -> bool:
         """Whether its columns have too many values, or combinations of values, to go through."""
         return (
-            prod(self.schema[each.name].size for each in self.columns(node) if each.name in self.schema) > MOST_VALUES
+            prod(self.schema[column.name].size for column in self.columns(node) if column.name in self.schema)
+            > MOST_VALUES
         )
 
     def function(
@@ -111,8 +112,8 @@ class _Asked:
             # Values of columns are few, and nothing is bought: neither steps nor what was seen is kept.
             steps, seen, pricer.seen = pricer.steps, pricer.seen, None
             try:
-                values = {name: known_as(each.value) for name, each in row.items()}
-                named = {named_slot(name): each for name, each in row.items()}
+                values = {name: known_as(value.value) for name, value in row.items()}
+                named = {named_slot(name): value for name, value in row.items()}
                 return real(pricer.value(node, {**self.names, **values, **named}))
             except NotKnownError:
                 if stand_in is None:
@@ -136,8 +137,8 @@ class _Asked:
         for each in nodes.walk(node):
             if isinstance(each, nodes.Comparison):
                 sides = [each.left, *each.rights]
-                for place, operator in enumerate(each.operators):
-                    self._compared(operator, sides[place], sides[place + 1])
+                for index, operator in enumerate(each.operators):
+                    self._compared(operator, sides[index], sides[index + 1])
 
     def _compared(self, operator: str, left: nodes.ExpressionNode, right: nodes.ExpressionNode) -> None:
         if operator in {"==", "!="}:
@@ -183,7 +184,7 @@ class _Asked:
         name = self._column(node)
         if name is None:
             return
-        texts = [each for each in self.schema[name].meanings if isinstance(each, str)]
+        texts = [meaning for meaning in self.schema[name].meanings if isinstance(meaning, str)]
         value = self._known(other)
         if value is None or isinstance(value, str) is bool(texts):
             return

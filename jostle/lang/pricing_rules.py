@@ -106,7 +106,7 @@ def _dictionary(found: list[Any] | Some | Unknown) -> Any:
     if isinstance(found, Unknown):
         pair = found.item if isinstance(found.item, _Pair) else _Pair(UNKNOWN, found.single)
         return Mapped(evolve(found, item=pair.key), pair.value)
-    pairs = keyed([(each.key, each.value) for each in (found.items if isinstance(found, Some) else found)])
+    pairs = keyed([(item.key, item.value) for item in (found.items if isinstance(found, Some) else found)])
     if isinstance(found, list):
         return pairs
     keys = Some(tuple(pairs)) if is_keyed(pairs) else Unknown(UNKNOWN, len(pairs))
@@ -160,7 +160,7 @@ class _Making:
     ) -> list[Any] | Some | Unknown:
         """The value for items that are known."""
         certain = isinstance(listed, list)
-        rounds = [self.round(number, clause, each) for each in (listed.items if isinstance(listed, Some) else listed)]
+        rounds = [self.round(number, clause, item) for item in (listed.items if isinstance(listed, Some) else listed)]
         if any(isinstance(more, Unknown) for more, _ in rounds):
             parts = [_as_unknown(more) for more, _ in rounds]
             counts = [part.count for part in parts]
@@ -354,8 +354,8 @@ def _for(pricer: Pricer, statement: nodes.For, names: Names) -> Any:
             run(pricer, statement.body, names)
         return NEVER
     if isinstance(listed, Some) and not _returns(statement):
-        for each in listed.items:
-            _either_way(pricer, [partial(_round, pricer, statement, each), lambda _: None], names)
+        for item in listed.items:
+            _either_way(pricer, [partial(_round, pricer, statement, item), lambda _: None], names)
         return NEVER
     changed = {name for name, _, _ in defined_in(statement.body)}
 
@@ -380,12 +380,16 @@ def _round(pricer: Pricer, statement: nodes.For, each: Any, names: Names) -> Non
 
 
 def _returns(statement: nodes.Statement) -> bool:
-    return any(isinstance(each, nodes.Return) for each in nodes.walk(statement))
+    return any(isinstance(node, nodes.Return) for node in nodes.walk(statement))
 
 
 def _holding(pricer: Pricer, node: nodes.Lambda | nodes.FunctionDefinition, names: Names) -> Callee:
     """The facts known of a function that is made here: with what is around it, and its defaults."""
-    defaults = {each.name: pricer.value(each.default, names) for each in node.parameters if each.default is not None}
+    defaults = {
+        parameter.name: pricer.value(parameter.default, names)
+        for parameter in node.parameters
+        if parameter.default is not None
+    }
     return Callee("lambda", node=node, names={**names, **defaults})
 
 
@@ -414,9 +418,9 @@ def _not(pricer: Pricer, node: nodes.Not, names: Names) -> Any:
 
 def _make_choice_maker(pricer: Pricer, node: nodes.MakeChoiceMaker, names: Names) -> Any:
     among = nodes.items_of(node.among)
-    for each in nodes.children(node):
-        if isinstance(each, nodes.ExpressionNode) and not (among and each is node.among):
-            pricer.value(each, names)
+    for child in nodes.children(node):
+        if isinstance(child, nodes.ExpressionNode) and not (among and child is node.among):
+            pricer.value(child, names)
     return Callee("maker", "choice", several=tuple(pricer.value(each, names) for each in among))
 
 

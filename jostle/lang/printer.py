@@ -97,16 +97,16 @@ def _widest_bracket(text: str) -> tuple[int, int, list[int]] | None:
     best: tuple[int, int, list[int]] | None = None
     stack: list[int] = []
     commas: list[int] = []
-    for place, character in enumerate(plain):
+    for index, character in enumerate(plain):
         if character in _CLOSING:
-            stack.append(place)
+            stack.append(index)
         elif character in _CLOSING.values():
             start = stack.pop() + 1
             if not stack:
-                best = max((best, (start, place, commas)), key=lambda each: each[1] - each[0] if each else 0)
+                best = max((best, (start, index, commas)), key=lambda each: each[1] - each[0] if each else 0)
                 commas = []
         elif character == "," and len(stack) == 1:
-            commas.append(place)
+            commas.append(index)
     if best is None or best[1] - best[0] < len(INDENT):
         return None
     start, end, commas = best

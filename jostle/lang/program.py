@@ -148,7 +148,7 @@ class Program:
             if isinstance(function, Option):
                 return self._asked(entry, function, given, epsilon, named)
             if probes:
-                places = tuple(place for place, each in enumerate(given) if isinstance(each, Probe))
+                places = tuple(index for index, each in enumerate(given) if isinstance(each, Probe))
                 self.check_entry(function, places)
                 self.check_schema(entry, given[places[0]].schema, places)
             tables = [TableValue(each) if isinstance(each, Probe) else each for each in given]
@@ -393,7 +393,10 @@ def spending_told(probes: Sequence[Probe]) -> Iterator[None]:
             raise
         spent = sum((probe.spent for probe in probes), Fraction(0)) - before
         words = f"epsilon {show_amount(spent)} was spent by then, and what it bought is in the trace" if spent else ""
-        told = [evolve(each, why=f"{each.why}; {words or 'nothing was spent'}") for each in mistake.diagnostics]
+        told = [
+            evolve(diagnostic, why=f"{diagnostic.why}; {words or 'nothing was spent'}")
+            for diagnostic in mistake.diagnostics
+        ]
         raise ProgramError(mistake.source, told) from None
 
 

@@ -201,13 +201,13 @@ def version_of(program: Loaded, name: str, digest_bytes: int = 4) -> str:
 def labels_in(program: Loaded, name: str) -> tuple[str, ...]:
     """The labels of the choices in what a name of the program stands for and uses, in the order of the text."""
     needed = needed_by(program, name)
-    labels = (node.label for each in needed for node in nodes.walk(each) if isinstance(node, nodes.Choose))
+    labels = (node.label for statement in needed for node in nodes.walk(statement) if isinstance(node, nodes.Choose))
     return tuple(dict.fromkeys(labels))
 
 
 def fitted_below(program: Loaded, name: str) -> tuple[Any, ...]:
     """What the library's Options were fitted on that a name of the program stands for or uses."""
-    walked = (node for each in needed_by(program, name) for node in nodes.walk(each))
+    walked = (node for statement in needed_by(program, name) for node in nodes.walk(statement))
     named = dict.fromkeys(node.name for node in walked if isinstance(node, nodes.Name))
     used = (program.globals.get(each) for each in named)
     return tuple(each.fitted_on for each in used if isinstance(each, Option) and not isinstance(each, ProgramOption))
@@ -248,14 +248,20 @@ def variants(
     for change in _changes(definition):
         changed = replaced(definition, change)
         what = ", ".join(f"{new.shown()} in the place of {old.shown()}" for old, new in change.items())
-        yield what, changed, nodes.Module(tuple(changed if each is definition else each for each in needed))
+        yield (
+            what,
+            changed,
+            nodes.Module(tuple(changed if statement is definition else statement for statement in needed)),
+        )
 
 
 def _changes(definition: nodes.FunctionDefinition) -> Iterator[Change]:
     """What may be replaced by what, each thing once; widths all at once."""
     expressions = [node for node in nodes.walk(definition) if isinstance(node, nodes.ExpressionNode)]
     priced = [node.spending for node in expressions if isinstance(node, nodes.Noised)]
-    for node in dict.fromkeys(each for each in expressions if not any(each is price for price in priced)):
+    for node in dict.fromkeys(
+        expression for expression in expressions if not any(expression is price for price in priced)
+    ):
         for other in _instead_of(node):
             yield {node: other}
     scaled = dict.fromkeys(

@@ -63,10 +63,18 @@ class QuickStart(Training):
         if self.history is not None or not judged or self.corpus is not rehearsal.corpus():
             return None
         history = rehearsals_for(maker.task)
-        instances = [each for each in history.instances.values() if apart(each.key)[1] is None]
-        own = [each for each in maker.informed_by if each not in (*rehearsal.metafeatures, *rehearsal.free)]
+        instances = [instance for instance in history.instances.values() if apart(instance.key)[1] is None]
+        own = [
+            metafeature
+            for metafeature in maker.informed_by
+            if metafeature not in (*rehearsal.metafeatures, *rehearsal.free)
+        ]
         told = budgets_of(history, maker.among, rehearsal.other(self.judged_by))
-        return history if told and all(each.is_read(instance) for each in own for instance in instances) else None
+        return (
+            history
+            if told and all(metafeature.is_read(instance) for metafeature in own for instance in instances)
+            else None
+        )
 
     @staticmethod
     def _keeping(training: Training, maker: ChoiceMaker, known: History | None = None) -> Trained:

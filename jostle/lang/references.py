@@ -79,7 +79,7 @@ def _own_names(module: nodes.Module) -> set[Any]:
             case nodes.Lambda():
                 found.update(parameter.name for parameter in node.parameters)
             case nodes.ComprehensionClause():
-                found.update(each.name for each in target_names(node.target))
+                found.update(name.name for name in target_names(node.target))
             case _:
                 pass
     return found

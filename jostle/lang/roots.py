@@ -26,17 +26,19 @@ def table_parameters(module: nodes.Module, definition: nodes.FunctionDefinition)
     known.setdefault(definition.name, set())
     everything = {**functions, definition.name: definition}
     options = _options(module)
-    inside = {name: list(nodes.walk(each)) for name, each in everything.items()}
+    inside = {name: list(nodes.walk(function)) for name, function in everything.items()}
     changed = True
     while changed:
         changed = False
-        for name, each in everything.items():
-            own = {parameter.name for parameter in each.parameters}
+        for name, function in everything.items():
+            own = {parameter.name for parameter in function.parameters}
             found = own & CALLED_SO | set(_used(inside[name], own, everything, known, options))
             if found - known[name]:
                 known[name] |= found
                 changed = True
-    return tuple(place for place, each in enumerate(definition.parameters) if each.name in known[definition.name])
+    return tuple(
+        index for index, parameter in enumerate(definition.parameters) if parameter.name in known[definition.name]
+    )
 
 
 def _used(
@@ -58,18 +60,18 @@ def _options(module: nodes.Module) -> set[str]:
     found: set[str] = set()
     for statement in module.body:
         if isinstance(statement, nodes.Import) and statement.module != "public":
-            found.update(each.name for each in statement.names)
+            found.update(name.name for name in statement.names)
         elif isinstance(statement, nodes.ClassDefinition) or (
             isinstance(statement, nodes.FunctionDefinition) and statement.is_option
         ):
             found.add(statement.name)
-    assigned = [each for each in nodes.walk(module) if isinstance(each, nodes.Assign)]
+    assigned = [node for node in nodes.walk(module) if isinstance(node, nodes.Assign)]
     before = -1
     while len(found) > before:
         before = len(found)
-        for each in assigned:
-            if _is_option(each.value, found):
-                found.update(name.name for name in target_names(each.target))
+        for assign in assigned:
+            if _is_option(assign.value, found):
+                found.update(name.name for name in target_names(assign.target))
     return found
 
 
@@ -165,12 +167,12 @@ def entered(module: nodes.Module) -> Iterator[Root]:
 
 def roots(module: nodes.Module) -> Iterator[Root]:
     """Yield the functions that are called with a database from outside."""
-    return (each for each in entered(module) if each.tables)
+    return (root for root in entered(module) if root.tables)
 
 
 def metafeatures(module: nodes.Module) -> frozenset[str]:
     """The functions that are marked as metafeatures, or inform a choice maker, by way of other names or not."""
-    marked = (name for name, each in nodes.functions_of(module.body).items() if "Metafeature" in each.marks)
+    marked = (name for name, function in nodes.functions_of(module.body).items() if "Metafeature" in function.marks)
     return frozenset(marked) | _named_in(module, [maker.informed_by for maker in _makers(module)])
 
 
@@ -213,7 +215,7 @@ def reached_from(module: nodes.Module, entry: str) -> frozenset[str]:
     """The names at the top of a program that something there comes to, itself among them."""
     named: dict[str, set[str]] = {}
     for name, _, definition in defined_in(module.body):
-        inside = {each.name for each in nodes.walk(definition) if isinstance(each, nodes.Name)}
+        inside = {node.name for node in nodes.walk(definition) if isinstance(node, nodes.Name)}
         named.setdefault(name, set()).update(inside)
     found: set[str] = set()
     waiting = {entry}

@@ -269,11 +269,11 @@ def all_bought(bought: Sequence[Purchase], trace: Trace) -> tuple[tuple[str, Any
     records = trace.records
     known = bought[-1].records if bought else 0
     since = [
-        (record.site, list(trace.released(place)))
-        for place, record in enumerate(records)
-        if place >= known and isinstance(record, Released)
+        (record.site, list(trace.released(index)))
+        for index, record in enumerate(records)
+        if index >= known and isinstance(record, Released)
     ]
-    return (*((_site(each, records), each.value) for each in bought), *since)
+    return (*((_site(purchase, records), purchase.value) for purchase in bought), *since)
 
 
 def _site(bought: Purchase, records: Sequence[Record]) -> str:
@@ -492,11 +492,11 @@ def _spending(given: Fraction, probe: Probe, vault: Path | None, private: Privat
 def own_code(program: Program) -> Iterator[Trusted]:
     """Yield what the trace says of the Options that a program imports and that did not come with Jostle."""
     for statement in program.module.body:
-        for each in statement.names if isinstance(statement, nodes.Import) else ():
-            option = program.globals.get(each.name)
+        for name in statement.names if isinstance(statement, nodes.Import) else ():
+            option = program.globals.get(name.name)
             origin = origin_of(option) if isinstance(option, Option) else None
             if origin is not None:
-                yield Trusted(each.name, origin.file, origin.digest)
+                yield Trusted(name.name, origin.file, origin.digest)
 
 
 def kinds_of(program: Program, name: str) -> tuple[Task[Any] | None, ...]:
@@ -504,9 +504,9 @@ def kinds_of(program: Program, name: str) -> tuple[Task[Any] | None, ...]:
     target = program[name]
     if isinstance(target, Option):
         return (task_of_target(program, target),)
-    used = [node for each in needed_by(program, name) for node in nodes.walk(each)]
+    used = [node for statement in needed_by(program, name) for node in nodes.walk(statement)]
     options = (program.globals.get(node.name) for node in used if isinstance(node, nodes.Name))
-    tasks = [task_of_target(program, each) for each in options if isinstance(each, Option)]
+    tasks = [task_of_target(program, option) for option in options if isinstance(option, Option)]
     cells = [RANGES for node in used if isinstance(node, nodes.Over)]
     return (None, *dict.fromkeys([*tasks, *cells]))
 
@@ -533,7 +533,7 @@ def check_price(program: Program, name: str, schema: Schema, epsilon: Fraction, 
 
 def ready(program: Program, name: str, *, train: bool) -> None:
     """Let the makers learn that a run may call, before any data are opened; refuse rehearsals that nobody asked for."""
-    needed = (node for each in needed_by(program, name) for node in nodes.walk(each))
+    needed = (node for statement in needed_by(program, name) for node in nodes.walk(statement))
     called = dict.fromkeys(node.name for node in needed if isinstance(node, nodes.Name))
     for maker in (program.makers[each] for each in called if each in program.makers):
         if not train:

@@ -60,14 +60,14 @@ def _words(source: Source, line: int, written: str, columns: Iterable[str]) -> I
     if IN_QUERY.search(written):
         yield from ((name, Kind.Field, "") for name in columns)
     module = parse_text(source).module
-    functions = (each for each in nodes.walk(module) if isinstance(each, nodes.FunctionDefinition))
+    functions = (node for node in nodes.walk(module) if isinstance(node, nodes.FunctionDefinition))
     for function in functions:
         if function.span.line <= line <= function.span.end_line:
             yield EPSILON, Kind.Variable, "what the caller allotted"
             yield from ((parameter.name, Kind.Variable, "a parameter") for parameter in function.parameters)
             yield from ((name, Kind.Variable, "") for name, _, _ in defined_in(function.body))
     yield from ((name, Kind.Variable, "") for name, _, _ in defined_in(module.body))
-    yield from ((each.name, Kind.Function, f"{each.head}: {each.meaning}") for each in BUILTINS.values())
+    yield from ((builtin.name, Kind.Function, f"{builtin.head}: {builtin.meaning}") for builtin in BUILTINS.values())
 
 
 def _repair(mistake: Diagnostic) -> tuple[str, Span, str] | None:

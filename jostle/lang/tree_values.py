@@ -68,7 +68,7 @@ def _expected(votes: Mapping[Any, float]) -> float:
 def to_model(tree: Tree, schema: Schema, made_by: str, epsilon: Fraction | None) -> TreeModel:
     """A tree as a model, which predicts."""
     columns, classes = schema.attributes, schema.classes
-    places = {name: place for place, name in enumerate(columns)}
+    places = {name: index for index, name in enumerate(columns)}
     attribute, first, children, shares = list[int](), list[int](), list[int](), list[list[float]]()
 
     def add(node: Tree, level: int, above: list[float]) -> tuple[int, int]:

@@ -62,7 +62,7 @@ class Axis:
 
     @_places.default
     def _placed(self) -> Mapping[Any, int]:
-        return {key: place for place, key in enumerate(self.keys)}
+        return {key: index for index, key in enumerate(self.keys)}
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -332,9 +332,9 @@ def is_count(number: PrivateNumber | SplitScoreOf) -> bool:
 def common(numbers: Iterable[PrivateNumber]) -> tuple[TableValue, list[Expression]]:
     """The smallest table that holds the rows of all, and each number as computed from that table."""
     given = list(numbers)
-    tables = [each.table for each in given]
+    tables = [number.table for number in given]
     if all(table is tables[0] for table in tables):
-        return tables[0], [each.expression for each in given]
+        return tables[0], [number.expression for number in given]
     paths = [table.path() for table in tables]
     if any(path[0] is not paths[0][0] for path in paths):
         raise Stop("J506")
@@ -342,7 +342,7 @@ def common(numbers: Iterable[PrivateNumber]) -> tuple[TableValue, list[Expressio
     while all(len(path) > depth and path[depth] is paths[0][depth] for path in paths):
         depth += 1
     return paths[0][depth - 1], [
-        _narrowed(each.expression, path[depth:]) for each, path in zip(given, paths, strict=True)
+        _narrowed(number.expression, path[depth:]) for number, path in zip(given, paths, strict=True)
     ]
 
 

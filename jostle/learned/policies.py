@@ -238,8 +238,8 @@ class LearnedPolicy:
         if missing:
             raise ChoiceError(f"the policy of {self.label} looks at {missing[0]!r}, which the choice does not see")
         rows = np.zeros((choice.count, len(self.inputs)))
-        for place, name in enumerate(self.inputs):
-            rows[:, place] = choice.seen[name]
+        for index, name in enumerate(self.inputs):
+            rows[:, index] = choice.seen[name]
         # Many sites see the same: they are predicted once.
         distinct, back = np.unique(rows, axis=0, return_inverse=True)
         predicted = [forest.predict(distinct) for forest in self.forests]
@@ -460,7 +460,7 @@ def _read(path: Path, order: int = 0) -> KeptPolicies:
 
 def _listed(folder: Path) -> tuple[str, ...]:
     try:
-        return tuple(sorted(each.name for each in folder.iterdir()))
+        return tuple(sorted(path.name for path in folder.iterdir()))
     except OSError:
         return ()
 

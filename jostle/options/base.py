@@ -312,11 +312,13 @@ def preset(kind: type[Kind], name: str, about: str, *, paper: str, **settled: An
 
     def settle(_: type, attributes: list[Attribute[Any]]) -> list[Attribute[Any]]:
         return [
-            each.evolve(default=settled[each.name], init=False, metadata={}) if each.name in settled else each
-            for each in attributes
+            attribute.evolve(default=settled[attribute.name], init=False, metadata={})
+            if attribute.name in settled
+            else attribute
+            for attribute in attributes
         ]
 
-    own = {each.name for each in fields(kind)}  # type: ignore[arg-type]  # as above
+    own = {field.name for field in fields(kind)}  # type: ignore[arg-type]  # as above
     facts = {fact: value for fact, value in settled.items() if fact not in own}
     body = {"__doc__": about, "__module__": kind.__module__, "__qualname__": name, "paper": paper, **facts}
     meta: Any = type(kind)

@@ -133,10 +133,10 @@ class Grove:
         if len(parts) == 1:
             return parts[0]
         return Frontier(
-            np.concatenate([each.nodes for each in parts]),
-            np.concatenate([each.tree for each in parts]),
-            np.concatenate([each.low for each in parts]),
-            np.concatenate([each.high for each in parts]),
+            np.concatenate([part.nodes for part in parts]),
+            np.concatenate([part.tree for part in parts]),
+            np.concatenate([part.low for part in parts]),
+            np.concatenate([part.high for part in parts]),
         )
 
     def _split_by(self, frontier: Frontier, pick: int) -> Frontier:
@@ -191,12 +191,12 @@ def longest_path(schema: Schema, numeric: NumericSplits = "cuts") -> int:
 def _candidates(schema: Schema, sizes: Integers, numeric: NumericSplits) -> tuple[Integers, Integers]:
     columns: list[int] = []
     cuts: list[int] = []
-    for place, (ways, size) in enumerate(zip(branching(schema, numeric).tolist(), sizes.tolist(), strict=True)):
+    for index, (ways, size) in enumerate(zip(branching(schema, numeric).tolist(), sizes.tolist(), strict=True)):
         places = range(1, size) if ways < size else range(int(size > 1))
-        columns.extend([place] * len(places))
+        columns.extend([index] * len(places))
         cuts.extend(places)
-        if numeric == "mixed" and 2 < size <= MOST_MIXED and isinstance(schema[schema.attributes[place]], Categorical):
-            columns.append(place)
+        if numeric == "mixed" and 2 < size <= MOST_MIXED and isinstance(schema[schema.attributes[index]], Categorical):
+            columns.append(index)
             cuts.append(0)
     return np.array(columns, dtype=np.int64), np.array(cuts, dtype=np.int64)
 

@@ -56,7 +56,7 @@ def origin_of(option: Option) -> Origin | None:
     if str(definition.__module__).startswith("jostle."):
         return None
     code = getattr(definition, "__code__", None) or next(
-        (each.__code__ for each in vars(definition).values() if inspect.isfunction(each)), None
+        (var.__code__ for var in vars(definition).values() if inspect.isfunction(var)), None
     )
     file = "" if code is None else code.co_filename
     try:
@@ -95,7 +95,7 @@ def ran(path: Path, name: str) -> dict[str, Any]:
         raise OptionError(f"{path} is no Python: {place}{mistake.msg}") from None
     except (Exception, SystemExit) as mistake:  # noqa: BLE001 - the user's own code may fail in any way
         # Only the frames of the file: those of what runs it say nothing.
-        frames = [each for each in traceback.extract_tb(mistake.__traceback__) if each.filename == str(path)]
+        frames = [summary for summary in traceback.extract_tb(mistake.__traceback__) if summary.filename == str(path)]
         place = f"line {frames[-1].lineno}: " if frames else ""
         raise OptionError(f"{path} fails: {place}{said_by(mistake)}", fix=f"python {path}") from None
 

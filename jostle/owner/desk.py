@@ -277,9 +277,9 @@ class _Counts(Collector):
         yield from (promise, spent, free)
         live = GaugeMetricFamily("jostle_shares", "Live shares.", labels=["table"])
         for table in view.promises:
-            live.add_metric([table], sum(each.table == table and not each.revoked for each in view.shares))
+            live.add_metric([table], sum(share.table == table and not share.revoked for share in view.shares))
         yield live
-        waits = sum(each.state == "waiting" for each in view.requests)
+        waits = sum(request.state == "waiting" for request in view.requests)
         yield GaugeMetricFamily("jostle_waiting", "Requests that wait for the owner.", value=waits)
         yield CounterMetricFamily("jostle_log_lines", "Lines of the audit log.", value=view.lines)
 

@@ -625,19 +625,19 @@ def _made_of(
             unit = details[0]
     paid = above.paid or question in SETS_ASIDE
     made = []
-    for place, (name, key) in enumerate(zip(names, keys, strict=True)):
+    for index, (name, key) in enumerate(zip(names, keys, strict=True)):
         on = above.on
         match question:
             case "narrowed":
                 on = (*on, [details[0], list(details[1])])
             case "split":
-                on = (*on, [details[0], [place]])
+                on = (*on, [details[0], [index]])
             case "portions":
                 on = (*on, ["portion", name])
             case "only":
                 on = (*on, ["only", list(details[0])])
         again = question in DERIVED and above.steps is not None
-        steps = (*(above.steps or ()), (question, details, place)) if again else None
+        steps = (*(above.steps or ()), (question, details, index)) if again else None
         made.append(Handle(name, _always(key), unit, on, schema, steps=steps, paid=paid))
     return made
 

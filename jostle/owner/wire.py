@@ -192,7 +192,7 @@ def plainly(value: Any, form: Form = JSON) -> Any:  # noqa: C901, PLR0911 - one 
         return {"kind": "Model", "json": value.to_json()}
     kind: Any = type(value)
     if attrs.has(kind):
-        fields = {name: plainly(getattr(value, each.name), form) for name, each in fields_of(kind).items()}
+        fields = {name: plainly(getattr(value, field.name), form) for name, field in fields_of(kind).items()}
         return {"kind": kind.__name__, **fields}
     raise WireError(f"{shown(value)} is not sent", why="a question is made of plain values and Jostle's own kinds")
 

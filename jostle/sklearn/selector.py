@@ -158,8 +158,8 @@ class PrivateFeatureSelector(SelectorMixin, PrivateRows):  # type: ignore[misc] 
 def _array(columns: Mapping[str, Any], rows: int) -> NDArray[np.object_]:
     """Columns of a list side by side, each cell as it is."""
     array = np.empty((rows, len(columns)), dtype=object)
-    for place, cells in enumerate(columns.values()):
-        array[:, place] = np.fromiter(cells, dtype=object, count=rows)
+    for index, cells in enumerate(columns.values()):
+        array[:, index] = np.fromiter(cells, dtype=object, count=rows)
     return array
 
 

@@ -364,7 +364,7 @@ class Categorical(Coded):
     def meanings(self) -> tuple[int | Fraction | str | None, ...]:
         """Texts, or numbers where all categories are written as numbers; those that are one number are told apart."""
         plain = [None if label in {OTHER, MISSING} else label for label in self.labels]
-        texts, numbers = ([each for each in values if each is not None] for values in (plain, self._numbers))
+        texts, numbers = ([value for value in values if value is not None] for values in (plain, self._numbers))
         return self._numbers if len(set(numbers)) == len(texts) else tuple(plain)
 
     @cached_property

@@ -109,7 +109,7 @@ class DaskSource(PiecesSource):
         facts = delayed((self.blocks, self.schema), pure=False, traverse=False)
         asked = delayed(question, pure=False, traverse=False)
         encoded = self._held([encode(piece, facts) for piece in self.pieces], partial(delayed, pure=False))
-        with stage("asking Dask") as said, Callback(posttask=partial(_told, said)):
+        with stage("asking Dask") as said, Callback(posttask=partial(_told, said)):  # type: ignore[no-untyped-call]
             return _added([find(piece, asked) for piece in encoded], sum_up).compute()
 
     def _held(self, encoded: list[Any], lazy: Callable[[Callable[..., Any]], Callable[..., Any]]) -> list[Any]:

@@ -201,8 +201,8 @@ MOST_HELD = 2**24
 """Beyond so many cells of all joints together, none is made larger than a grid that is asked for."""
 
 
-MOST_KEPT = 2**26
-"""Bytes of counts that are kept for grids that are asked for again."""
+MOST_KEPT = 2**23
+"""Cells of grids whose counts are kept, for when they are asked for again: which they are, is public."""
 
 
 @frozen(eq=False, repr=False)
@@ -356,7 +356,7 @@ class KeptCounts:
 
     _by_grid: dict[tuple[tuple[str, bytes], ...], NDArray[np.unsignedinteger]] = field(factory=dict, init=False)
     """By the columns that a grid is about, in order, and the group of each of their codes."""
-    _bytes: int = field(default=0, init=False)
+    _cells: int = field(default=0, init=False)
 
     def tally(self, kernel: GridCounts, tally: Callable[[Kernel], Partial]) -> Integers:
         """The kernel's tally, of which no grid is counted that was before."""
@@ -383,10 +383,9 @@ class KeptCounts:
         return np.concatenate(parts, dtype=np.int64)
 
     def _keep(self, key: tuple[tuple[str, bytes], ...], counts: Integers) -> None:
-        narrow = counts.astype(code_type(int(counts.max()) + 1))
-        if self._bytes + narrow.nbytes <= MOST_KEPT:
-            self._by_grid[key] = narrow
-            self._bytes += narrow.nbytes
+        if self._cells + len(counts) <= MOST_KEPT:
+            self._by_grid[key] = counts.astype(code_type(int(counts.max()) + 1))
+            self._cells += len(counts)
 
 
 @frozen

@@ -387,7 +387,7 @@ def read_trace(path: str | Path) -> tuple[Record, ...]:
     empty lines, which are left where two processes opened the file at once.
     """
     *lines, _ = TRACE.at(path).text().split("\n")
-    parsed = [(place, _parsed(line)) for place, line in enumerate(lines, start=1) if line]
+    parsed = [(index, _parsed(line)) for index, line in enumerate(lines, start=1) if line]
     for (place, record), (_, following) in zip(parsed, [*parsed[1:], (0, None)], strict=False):
         if isinstance(record, TableError) and not isinstance(following, Opened):
             raise TableError(f"line {place} of {path} is no trace record", why=record.title, fix=TRACE.advice)

@@ -253,7 +253,7 @@ def _chosen(record: Chosen) -> Iterator[str]:
     yield (f"saw {seen}" if seen else "saw nothing") + ("" if record.places == 1 else f", at {record.places:,} places")
     predicted = {name: (loss, spread) for name, loss, spread in record.predicted}
     named = [*predicted, *(name for name in taken if name not in predicted)]
-    shown = [name for place, name in enumerate(named) if place < MOST_ALTERNATIVES or name in taken]
+    shown = [name for index, name in enumerate(named) if index < MOST_ALTERNATIVES or name in taken]
     width = max(map(len, shown), default=0)
     for name in shown:
         loss = f"  {predicted[name][0]:.4f} ± {predicted[name][1]:.4f}" if name in predicted else ""

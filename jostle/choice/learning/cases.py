@@ -142,7 +142,11 @@ class Cases:
         """
         losses_left = self._thrown_away(share)
         for before, losses in self.after.items():
-            look = [each for each in looked_at if (each.name, each.version) == (before.metafeature, before.version)]
+            look = [
+                metafeature
+                for metafeature in looked_at
+                if (metafeature.name, metafeature.version) == (before.metafeature, before.version)
+            ]
             if before.share == share and look:
                 same = [self._buy_the_same(instance, look, looked_at) for instance in self.instances]
                 known = ~np.isnan(losses) & np.repeat(same, len(self.epsilons))[:, None]
@@ -324,14 +328,14 @@ def _floor(task: Task[Any], judge: str | None) -> float:
 def _failures(history: History, gathered: Sequence[Gathered], options: Sequence[Option]) -> tuple[Failed, ...]:
     """The Options that failed, how often, and why."""
     failures = []
-    for place, option in enumerate(options):
-        runs, failed = (int(sum(each.failed[place, kind] for each in gathered)) for kind in range(2))
+    for index, option in enumerate(options):
+        runs, failed = (int(sum(each.failed[index, kind] for each in gathered)) for kind in range(2))
         if not failed:
             continue
         foreseen = sum(
-            int(each.failed[place, 1])
+            int(each.failed[index, 1])
             for each in gathered
-            if each.failed[place, 1] and option.refuses(each.instance.schema) is not None
+            if each.failed[index, 1] and option.refuses(each.instance.schema) is not None
         )
         said = (history.failures.get((each.instance.key, option.name, option.version), ()) for each in gathered)
         why = next((reason for reasons in said for reason in reasons), "")

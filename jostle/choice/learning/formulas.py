@@ -177,11 +177,11 @@ class TermSearch:
 def candidates(rows: Floats, names: Sequence[str]) -> list[FormulaTerm]:
     """The terms that are tried: thresholds are quantiles of what was seen."""
     tried = [FormulaTerm("itself", (name,)) for name in names]
-    for place, name in enumerate(names):
+    for index, name in enumerate(names):
         tried.append(FormulaTerm("square", (name,)))
-        thresholds = dict.fromkeys(float(f"{each:.3g}") for each in np.quantile(rows[:, place], QUANTILES))
-        tried += [FormulaTerm("above", (name,), each) for each in thresholds]
-        tried += [FormulaTerm("log", (name,), each) for each in thresholds if each > 0]
+        thresholds = dict.fromkeys(float(f"{each:.3g}") for each in np.quantile(rows[:, index], QUANTILES))
+        tried += [FormulaTerm("above", (name,), threshold) for threshold in thresholds]
+        tried += [FormulaTerm("log", (name,), threshold) for threshold in thresholds if threshold > 0]
     return [*tried, *(FormulaTerm("product", pair) for pair in combinations(names, 2))]
 
 
@@ -303,19 +303,21 @@ class Workshop:
     @property
     def names(self) -> list[str]:
         """What is looked at, by name."""
-        return [each.name for each in self.metafeatures]
+        return [metafeature.name for metafeature in self.metafeatures]
 
     def lookout(self, taken: tuple[int, ...]) -> Lookout:
         """What cases see with some of the changes, by their places."""
         changed = {self.changes[place].metafeature.name: place for place in taken}
-        columns = [self._column(place, changed.get(each.name)) for place, each in enumerate(self.metafeatures)]
+        columns = [
+            self._column(index, changed.get(metafeature.name)) for index, metafeature in enumerate(self.metafeatures)
+        ]
         return Lookout(np.concatenate(columns, axis=2), tuple(self.changes[place] for place in taken))
 
     def _column(self, place: int, change: int | None) -> Floats:
         """What cases see of one metafeature, as it is or with a change."""
         if (place, change) not in self.seen:
             measured = self.metafeatures[place] if change is None else self.changes[change].metafeature
-            beside = [each for number, each in enumerate(self.metafeatures) if number != place]
+            beside = [metafeature for number, metafeature in enumerate(self.metafeatures) if number != place]
             # Each has noise of its own.
             self.seen[place, change] = self.cases.inputs([measured], self.share, draws=DRAWS, seed=place, beside=beside)
         return self.seen[place, change]
@@ -326,9 +328,9 @@ class Workshop:
         formulas, badness = self._fitted(taken, kept)
         while changing and len(taken) < MOST_CHANGES:
             others = [
-                (*taken, place)
-                for place, each in enumerate(self.changes)
-                if each.metafeature.name not in {self.changes[done].metafeature.name for done in taken}
+                (*taken, index)
+                for index, change in enumerate(self.changes)
+                if change.metafeature.name not in {self.changes[done].metafeature.name for done in taken}
             ]
             tried = [(*self._fitted(other, kept), other) for other in others]
             better = min(tried, key=lambda each: each[1], default=None)
@@ -440,8 +442,8 @@ class ChoiceFormula:
     def decide(self, choice: Choice) -> Decision:
         """The alternative expected to end best, site by site."""
         rows = np.zeros((choice.count, len(self.names)))
-        for place, name in enumerate(self.names):
-            rows[:, place] = choice.seen[name]
+        for index, name in enumerate(self.names):
+            rows[:, index] = choice.seen[name]
         losses = np.stack([each.values(rows, self.names) for each in self.sums], axis=1)
         return Decision(np.argmin(losses, axis=1), "least expected loss by a formula", losses)
 
@@ -464,10 +466,10 @@ class ChoiceFormula:
             return self.among[int(np.argmin([each.start for each in self.sums]))]
         texts = [each.text(str) for each in self.sums]
         parts = []
-        for place, name in enumerate(self.among[:-1]):
-            others = texts[place + 1 :]
+        for index, name in enumerate(self.among[:-1]):
+            others = texts[index + 1 :]
             least = others[0] if len(others) == 1 else f"min({', '.join(others)})"
-            parts.append(f"{name} if {texts[place]} <= {least}")
+            parts.append(f"{name} if {texts[index]} <= {least}")
         return " else ".join([*parts, self.among[-1]])
 
 

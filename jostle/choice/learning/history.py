@@ -182,7 +182,7 @@ def _numbers(values: Iterable[float]) -> tuple[float, ...]:
 
 
 def _losses(values: Iterable[float | None]) -> tuple[float | None, ...]:
-    return tuple(None if each is None else float(each) for each in values)
+    return tuple(None if value is None else float(value) for value in values)
 
 
 def _by_judge(given: Mapping[str, Iterable[float | None]]) -> Mapping[str, tuple[float | None, ...]]:

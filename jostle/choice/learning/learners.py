@@ -58,7 +58,7 @@ def lesson_arrays(lessons: Sequence[Lesson]) -> tuple[Floats, NDArray[np.int64],
     """Of lessons of one label: what was seen, a row each; which alternative was taken; the losses; the weights."""
     seen = np.array([lesson.seen for lesson in lessons], dtype=np.float64).reshape(len(lessons), len(lessons[0].names))
     taken = np.array([lesson.taken for lesson in lessons])
-    return seen, taken, np.array([each.loss for each in lessons]), np.array([each.weight for each in lessons])
+    return seen, taken, np.array([lesson.loss for lesson in lessons]), np.array([lesson.weight for lesson in lessons])
 
 
 def log_regret(losses: Floats, floor: float) -> tuple[Floats, Floats]:
@@ -392,7 +392,7 @@ class PriorLearner(Learner):
 def prior_logs(priors: Sequence[Predict | None], names: Sequence[str], inputs: Floats) -> Floats:
     """The logarithms of what programmers predict for each row and Option."""
     logs = np.zeros((len(inputs), len(priors)))
-    for place, row in enumerate(np.asarray(inputs).tolist()):
+    for index, row in enumerate(np.asarray(inputs).tolist()):
         seen = dict(zip(names, row, strict=True))
         for option, prior in enumerate(priors):
             if prior is not None:
@@ -401,7 +401,7 @@ def prior_logs(priors: Sequence[Predict | None], names: Sequence[str], inputs: F
                     raise ChoiceError(
                         f"predict gives {predicted} as a loss", why="a loss is a number from 0 up", fix="return 0.1"
                     )
-                logs[place, option] = np.log(max(predicted, LEAST))
+                logs[index, option] = np.log(max(predicted, LEAST))
     return logs
 
 

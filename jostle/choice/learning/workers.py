@@ -42,8 +42,8 @@ def in_processes(
     Ctrl-C goes to the whole terminal, and this process alone answers it: the workers it starts do not hear it.
     """
     if workers == 1 or len(parts) < 2:
-        for place, part in enumerate(parts):
-            yield place, function(part)
+        for index, part in enumerate(parts):
+            yield index, function(part)
         return
     from joblib import Parallel, delayed  # noqa: PLC0415 - for training and evaluation only
     from joblib.externals.loky.process_executor import BrokenProcessPool  # noqa: PLC0415
@@ -53,7 +53,7 @@ def in_processes(
     try:
         with interrupts_ignored():
             done = pool(
-                delayed(_placed)(place, sent(function, part), known, os.getpid()) for place, part in enumerate(parts)
+                delayed(_placed)(index, sent(function, part), known, os.getpid()) for index, part in enumerate(parts)
             )
         with quiet_interrupts():
             try:
@@ -229,8 +229,8 @@ def _on_dask(function: Callable[[Part], Found], parts: Sequence[Part], engine: s
         known = own_options()
         # The work has effects on nothing, but equal parts are never the same one.
         waiting = {
-            client.submit(done_elsewhere, sent(function, part), known, pure=False): place
-            for place, part in enumerate(parts)
+            client.submit(done_elsewhere, sent(function, part), known, pure=False): index
+            for index, part in enumerate(parts)
         }
         for future in as_completed(list(waiting)):  # type: ignore[no-untyped-call]  # Dask's
             try:

@@ -54,10 +54,14 @@ def write_scenario(folder: str | Path, cases: Cases, maker: ChoiceMaker, trained
     share = trained.share or USUAL_SHARE
     schema = cases.instances[0].schema
     # What an older history did not read is left out.
-    readable = [each for each in maker.informed_by if all(each.is_read(instance) for instance in cases.instances)]
+    readable = [
+        metafeature
+        for metafeature in maker.informed_by
+        if all(metafeature.is_read(instance) for instance in cases.instances)
+    ]
     steps = {
-        FREE: [each for each in readable if not each.purchases(schema)],
-        BOUGHT: [each for each in readable if each.purchases(schema)],
+        FREE: [metafeature for metafeature in readable if not metafeature.purchases(schema)],
+        BOUGHT: [metafeature for metafeature in readable if metafeature.purchases(schema)],
     }
     steps = {name: members for name, members in steps.items() if members}
     if not steps:
@@ -77,7 +81,7 @@ def _files(
     scenario: str, cases: Cases, maker: ChoiceMaker, steps: dict[str, list[Metafeature]], share: Fraction
 ) -> Iterable[tuple[str, str]]:
     names = _instance_names(cases)
-    features = [each for members in steps.values() for each in members]
+    features = [member for members in steps.values() for member in members]
     yield "description.txt", _description(scenario, cases.options, steps)
     yield (
         "readme.txt",
@@ -94,17 +98,17 @@ def _files(
     head = [("instance_id", "STRING"), ("repetition", "NUMERIC")]
     repeats = range(cases.losses.shape[2])
     runs = (
-        (name, repeat + 1, option, _number(cases.losses[case, place, repeat]), "ok")
+        (name, repeat + 1, option, _number(cases.losses[case, index, repeat]), "ok")
         for case, name in enumerate(names)
-        for place, option in enumerate(cases.options)
+        for index, option in enumerate(cases.options)
         for repeat in repeats
-        if not math.isnan(cases.losses[case, place, repeat])
+        if not math.isnan(cases.losses[case, index, repeat])
     )
     columns = [*head, ("algorithm", "STRING"), (MEASURE, "NUMERIC"), ("runstatus", STATES)]
     yield "algorithm_runs.arff", _arff(f"ALGORITHM_RUNS_{scenario}", columns, runs)
     seen = cases.inputs(features, share, draws=1)[0]
     values = ((name, 1, *map(_number, row)) for name, row in zip(names, seen, strict=True))
-    columns = [*head, *((each.name, "NUMERIC") for each in features)]
+    columns = [*head, *((feature.name, "NUMERIC") for feature in features)]
     yield "feature_values.arff", _arff(f"FEATURE_VALUES_{scenario}", columns, values)
     states = ((name, 1, *("ok" for _ in steps)) for name in names)
     columns = [*head, *((step, FEATURE_STATES) for step in steps)]
@@ -124,8 +128,8 @@ def _instance_names(cases: Cases) -> list[str]:
     databases = cases.databases.tolist()
     keys = [instance.key for instance in cases.instances for _ in cases.epsilons]
     return [
-        f"{databases[place]}/{key}/epsilon={epsilon}"
-        for place, (key, epsilon) in enumerate(zip(keys, list(cases.epsilons) * len(cases.instances), strict=True))
+        f"{databases[index]}/{key}/epsilon={epsilon}"
+        for index, (key, epsilon) in enumerate(zip(keys, list(cases.epsilons) * len(cases.instances), strict=True))
     ]
 
 
@@ -143,10 +147,10 @@ def _description(scenario: str, options: Sequence[str], steps: dict[str, list[Me
         "algorithms_deterministic": [],
         "algorithms_stochastic": list(options),
         "number_of_feature_steps": len(steps),
-        "feature_steps": {name: {"provides": [each.name for each in members]} for name, members in steps.items()},
+        "feature_steps": {name: {"provides": [member.name for member in members]} for name, members in steps.items()},
         "default_steps": list(steps),
-        "features_deterministic": [each.name for each in steps.get(FREE, [])],
-        "features_stochastic": [each.name for each in steps.get(BOUGHT, [])],
+        "features_deterministic": [metafeature.name for metafeature in steps.get(FREE, [])],
+        "features_stochastic": [metafeature.name for metafeature in steps.get(BOUGHT, [])],
         "metainfo_algorithms": {name: {"configuration": name, "deterministic": False} for name in options},
     }
     return "".join(f"{name}: {json.dumps(value)}\n" for name, value in facts.items())

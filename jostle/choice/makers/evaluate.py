@@ -268,8 +268,8 @@ def evaluate(
         if len(whole) < len(outcomes):
             problems.append(next(each for each in outcomes if isinstance(each, str)))
             continue
-        for place, epsilon in enumerate(budgets):
-            cell = _cell(database.name, epsilon, asked, [each[place] for each in whole], **judged)
+        for index, epsilon in enumerate(budgets):
+            cell = _cell(database.name, epsilon, asked, [each[index] for each in whole], **judged)
             if cell is None:
                 problems.append(f"no Option runs on {database.name} at epsilon {epsilon}")
             else:

@@ -191,7 +191,7 @@ class ChoiceMaker(Option[Answer]):
         prediction = trained.predict(values)
         left = budget - each * len(market.bought)
         runs = [place for place in prediction.order if self.among[place].refuses(schema) is None]
-        chosen = next((place for place in runs if not self.among[place].hopeless(schema, left, db.rows)), runs[0])
+        chosen = next((run for run in runs if not self.among[run].hopeless(schema, left, db.rows)), runs[0])
         why = trained.why(values, looked_at, chosen, prediction)
         return Choosing(
             chosen=chosen,
@@ -203,7 +203,7 @@ class ChoiceMaker(Option[Answer]):
         )
 
     def _repr_html_(self) -> str:
-        looks = {each.name for each in self.informed_by}
+        looks = {metafeature.name for metafeature in self.informed_by}
         rows = [("chooses among", ", ".join(option.name for option in self.among))]
         rows.append(("informed by", ", ".join(sorted(looks)) or "nothing"))
         return fact_table((self.label, ""), rows)

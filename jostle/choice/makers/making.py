@@ -85,7 +85,7 @@ class Training:
         """All that a maker's learning depends on."""
         yield LEARNING, INSTANCES, maker.task.name
         yield [(option.name, option.version) for option in maker.among]
-        yield [(each.name, each.version) for each in maker.informed_by]
+        yield [(metafeature.name, metafeature.version) for metafeature in maker.informed_by]
         yield [_code(prior) for prior in maker.priors()]
         if fitted_on := [sorted(marks_of(option.fitted_on)) for option in maker.among if option.fitted_on]:
             yield fitted_on
@@ -140,7 +140,7 @@ class Training:
         priors = maker.priors()
         if not any(priors):
             return LEARNERS
-        return (*LEARNERS, PriorLearner(tuple(each.name for each in maker.informed_by), priors))
+        return (*LEARNERS, PriorLearner(tuple(metafeature.name for metafeature in maker.informed_by), priors))
 
     @cached_property
     def databases(self) -> Corpus:
@@ -180,12 +180,12 @@ class Training:
         """What may be bought that Options can use: one metafeature for each number of rows by groups, at each share."""
         schema = maker.task.rehearsal.instance(*jobs[0]).schema
         by_purchase: dict[tuple[str, ...], Metafeature] = {}
-        for each in maker.informed_by if self.looks else ():
-            wanted = distinct([each], schema)
+        for metafeature in maker.informed_by if self.looks else ():
+            wanted = distinct([metafeature], schema)
             if wanted and all(
                 isinstance(one, Tally) and not one.conditions and one.weighted is None for one in wanted.values()
             ):
-                by_purchase.setdefault(tuple(wanted), each)
+                by_purchase.setdefault(tuple(wanted), metafeature)
         yield from product(by_purchase.values(), self.looks)
 
     def _known(self, maker: ChoiceMaker) -> History:
@@ -242,7 +242,7 @@ def MkChoiceMaker(  # noqa: N802 - the word of the language
         CorpusError: the databases to learn from cannot be read.
     """
     fix = 'among=["NaiveBayes", "Majority"]'
-    options = tuple(_option(each) for each in given_items(among, "a list of Options", fix=fix, error=ChoiceError))
+    options = tuple(_option(item) for item in given_items(among, "a list of Options", fix=fix, error=ChoiceError))
     if not options:
         raise ChoiceError("there are no Options to choose among", fix="among=[...]")
     looked_at = options[0].task.rehearsal.metafeatures if informed_by is None else _looks(informed_by)

@@ -120,7 +120,11 @@ class Shipped:
     @property
     def informed_by(self) -> tuple[Metafeature, ...]:
         """The metafeatures that it may look at."""
-        return tuple(each for each in self.task.rehearsal.metafeatures if self.looks and each.name not in self.besides)
+        return tuple(
+            metafeature
+            for metafeature in self.task.rehearsal.metafeatures
+            if self.looks and metafeature.name not in self.besides
+        )
 
     def spans(self, schema: Schema) -> bool:
         """Whether it is for tables of so many columns."""
@@ -129,7 +133,7 @@ class Shipped:
 
 def all_but(task: Task[Any], names: Iterable[str]) -> frozenset[str]:
     """The metafeatures of a task that are none of these."""
-    return frozenset(each.name for each in task.rehearsal.metafeatures) - frozenset(names)
+    return frozenset(metafeature.name for metafeature in task.rehearsal.metafeatures) - frozenset(names)
 
 
 CLASSIFIERS = (

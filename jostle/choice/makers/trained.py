@@ -220,7 +220,7 @@ class Trained:
                 name: round(value, 4) if math.isfinite(value) else None for name, value in asdict(self.figures).items()
             },
             "single": self.single,
-            **({"failures": [asdict(each) for each in self.failures]} if self.failures else {}),
+            **({"failures": [asdict(failure) for failure in self.failures]} if self.failures else {}),
             "digests": self.digests,
             "reasons": self.reasons.facts(),
             "usual": [[float(f"{each:.4g}") for each in pair] for pair in self.usual],
@@ -301,7 +301,7 @@ def trained_on(cases: Cases, options: Sequence[Option], tried: Sequence[Judged])
         task=cases.task.name,
         judge=cases.judge,
         options=[(option.name, option.version) for option in options],
-        metafeatures=[(each.name, each.version) for each in way.metafeatures],
+        metafeatures=[(metafeature.name, metafeature.version) for metafeature in way.metafeatures],
         share=way.share,
         lead=way.lead,
         fitted=fitted,
@@ -408,14 +408,14 @@ class _Branch:
         """Yield the conditions of each end, and its Option."""
         if not self.below:
             yield above, self.option
-        for place, each in enumerate(self.below):
-            yield from each.ends((*above, (self.feature, self.threshold, bool(place))))
+        for index, branch in enumerate(self.below):
+            yield from branch.ends((*above, (self.feature, self.threshold, bool(index))))
 
     def text(self, option: int, names: Sequence[str]) -> str:
         """What an Option's class predicts, as an expression."""
         if not self.below:
             return str(BEST if self.option == option else OTHERS)
-        low, high = (each.text(option, names) for each in self.below)
+        low, high = (branch.text(option, names) for branch in self.below)
         if low == high:
             return low
         return f"({low} if F.{names[self.feature]} <= {plain(self.threshold)} else {high})"

@@ -62,7 +62,7 @@ class Way:
     """How far ahead of the single best Option, in log loss, another one has to be expected to be chosen instead."""
 
     def __str__(self) -> str:
-        looked_at = [each.name for each in self.metafeatures]
+        looked_at = [metafeature.name for metafeature in self.metafeatures]
         lead = f", with a lead of {self.lead:.0%}" if 0 < self.lead < MOST_LOG else ""
         return f"{self.learner.name} on {', '.join(looked_at) or 'nothing'}, spending {float(self.share):.0%}{lead}"
 
@@ -156,8 +156,8 @@ def foresee(cases: Cases, way: Way, *, folds: int = FOLDS, draws: int = DRAWS, e
     for kept, left_out in parts:
         tick()
         fitted = _fit(inputs[:, kept], spent[kept], cases, way, kept)
-        for place, draw in enumerate(inputs[:, left_out]):
-            expected[place, left_out] = fitted.predict(draw)[0]
+        for index, draw in enumerate(inputs[:, left_out]):
+            expected[index, left_out] = fitted.predict(draw)[0]
         single[left_out] = single_best(whole[kept], cases.weights(kept), cases.floor)
     return Foreseen(expected, single, spent, whole)
 
@@ -222,8 +222,8 @@ def judge_all(
     known: dict[tuple[object, ...], Judged] = {}
 
     def attempt(chosen: Sequence[Metafeature], share: Fraction, learner: Learner) -> Judged:
-        way = Way([each for each in metafeatures if each in chosen], share, learner)
-        key = (*(each.name for each in way.metafeatures), share, learner.name)
+        way = Way([metafeature for metafeature in metafeatures if metafeature in chosen], share, learner)
+        key = (*(metafeature.name for metafeature in way.metafeatures), share, learner.name)
         if key not in known:
             foreseen = foresee(cases, way, folds=folds, draws=draws)
             known[key] = most_careful(cases, [foreseen.judged(evolve(way, lead=lead)) for lead in LEADS])
@@ -281,7 +281,7 @@ def most_careful(cases: Cases, leads: Sequence[Judged]) -> Judged:
         lower, doubt = best.gain(each, cases)
         return lower <= doubt
 
-    return next(each for each in leads if is_as_good(each))
+    return next(lead for lead in leads if is_as_good(lead))
 
 
 def nested(cases: Cases, tried: Sequence[Judged], *, folds: int = FOLDS) -> Judged:
@@ -300,8 +300,8 @@ def free_and_paid(
     """The free metafeatures, and the others in bundles that buy the same things."""
     stall = cases.stall(cases.instances[0])
     bundles: dict[tuple[str, ...], list[Metafeature]] = {}
-    for each in metafeatures:
-        bundles.setdefault(tuple(sorted(stall.distinct([each]))), []).append(each)
+    for metafeature in metafeatures:
+        bundles.setdefault(tuple(sorted(stall.distinct([metafeature]))), []).append(metafeature)
     free = bundles.pop((), [])
     return free, _with_what_comes_along(bundles)
 
@@ -309,6 +309,6 @@ def free_and_paid(
 def _with_what_comes_along(bundles: dict[tuple[str, ...], list[Metafeature]]) -> list[tuple[Metafeature, ...]]:
     """Bundles; one that buys what another does, and more, has the other's metafeatures as well."""
     return [
-        tuple(each for other, members in bundles.items() if set(other) <= set(bought) for each in members)
+        tuple(member for other, members in bundles.items() if set(other) <= set(bought) for member in members)
         for bought in bundles
     ]

@@ -318,8 +318,8 @@ def _fitted(
     seen = seen[:, [names.index(name) for name in looked_at]]
     forests: list[Forest] = []
     means: list[float] = []
-    for place, alternative in enumerate(among):
-        mine = np.flatnonzero(taken == place)
+    for index, alternative in enumerate(among):
+        mine = np.flatnonzero(taken == index)
         if len(mine) < LEAST_LESSONS:
             raise ChoiceError(
                 f"choice {label} took {alternative!r} only {len(mine)} times",

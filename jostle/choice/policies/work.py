@@ -383,7 +383,7 @@ class Notebook:
     def __call__(self, parts: Sequence[Part], title: str) -> list[Any]:
         """The value of each part, doing those that are not noted."""
         keys = [part.key for part in parts]
-        missing = [place for place, part in enumerate(parts) if not self._knows(part)]
+        missing = [index for index, part in enumerate(parts) if not self._knows(part)]
         with stage(title) as said:
             said.at(len(parts) - len(missing), len(parts))
             todo = [parts[place] for place in missing]
@@ -420,13 +420,13 @@ def _done(part: Part) -> Any:
     if not isinstance(gave, Taught):
         return gave
     labels: dict[str, Any] = {}
-    for each in gave.lessons:
-        held = labels.setdefault(each.label, [list(each.among), list(each.names), []])
-        if (tuple(held[0]), tuple(held[1])) != (each.among, each.names):
+    for lesson in gave.lessons:
+        held = labels.setdefault(lesson.label, [list(lesson.among), list(lesson.names), []])
+        if (tuple(held[0]), tuple(held[1])) != (lesson.among, lesson.names):
             raise ChoiceError(
-                f"choice {each.label} is not among the same alternatives, or informed by the same, always"
+                f"choice {lesson.label} is not among the same alternatives, or informed by the same, always"
             )
-        held[2].append([*each.seen, each.taken, each.loss, each.weight])
+        held[2].append([*lesson.seen, lesson.taken, lesson.loss, lesson.weight])
     return {"labels": labels, "failure": gave.failure}
 
 

@@ -169,7 +169,7 @@ def _restarted(db: Probe, model: AdditiveModel, epsilon: Fraction) -> AdditiveMo
     points = [np.rint(np.einsum("r,ck->crk", gains, table[:, 1:] * unit)).astype(np.int64) for table in tables]
     hits = ManyHits(
         [name for term in model.terms for name in term.columns],
-        [each.reshape(len(each), -1) for each in points],
+        [point.reshape(len(point), -1) for point in points],
         np.rint(starts * unit).astype(np.int64).ravel(),
     )
     taken = db.perform(Pick(MostHits(hits)), epsilon, site="start")

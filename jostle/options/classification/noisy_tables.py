@@ -196,12 +196,12 @@ def smoothed_tables(counts: Floats, variance: float, totals: Floats, sizes: Inte
     share = totals / totals.sum()
     parts = np.split(counts, np.cumsum(sizes)[:-1])
     rows = [_rows(part, variance, float(totals.sum())) for part in parts]
-    read = [_readings(part, variance, each, share) for part, each in zip(parts, rows, strict=True)]
+    read = [_readings(part, variance, row, share) for part, row in zip(parts, rows, strict=True)]
     tables = []
-    for each, chance, (_, signals) in zip(rows, _chances([fits for fits, _ in read]), read, strict=True):
+    for row, chance, (_, signals) in zip(rows, _chances([fits for fits, _ in read]), read, strict=True):
         shares = np.maximum(share + np.tensordot(chance, signals, 1), SMALLEST_LIFT * share)
         shares /= shares.sum(axis=1, keepdims=True)
-        tables.append(SmoothedTable(each, np.log(shares / share)))
+        tables.append(SmoothedTable(row, np.log(shares / share)))
     return tables
 
 
@@ -247,7 +247,7 @@ def _chances(fits: list[Floats]) -> list[Floats]:
     """How likely each r and rho is for each attribute; attributes that have no order to use stand by themselves."""
     found: list[Floats] = [np.empty(0)] * len(fits)
     for kind in {len(fit) for fit in fits}:
-        places = [place for place, fit in enumerate(fits) if len(fit) == kind]
+        places = [index for index, fit in enumerate(fits) if len(fit) == kind]
         likely = np.array([np.exp(fits[place] - fits[place].max()) for place in places])
         common = np.full(kind, 1 / kind)
         for _ in range(MIXTURE_ROUNDS):

@@ -50,7 +50,7 @@ class ComparedModels:
     @property
     def right(self) -> dict[str, int]:
         """How many rows each model gets right, give or take noise."""
-        return {name: int(self.counts[self._sets[:, place]].sum()) for place, name in enumerate(self.names)}
+        return {name: int(self.counts[self._sets[:, index]].sum()) for index, name in enumerate(self.names)}
 
     @property
     def confidence(self) -> float:
@@ -176,7 +176,7 @@ def _named(models: Mapping[str, Model] | Sequence[Model]) -> dict[str, Model]:
 
 def _names(models: Sequence[Model]) -> list[str]:
     """The maker of each model, with a number where several were made by the same."""
-    made = [getattr(model, "made_by", "") or f"model {place + 1}" for place, model in enumerate(models)]
+    made = [getattr(model, "made_by", "") or f"model {index + 1}" for index, model in enumerate(models)]
     return [
-        each if made.count(each) == 1 else f"{each} {made[: place + 1].count(each)}" for place, each in enumerate(made)
+        each if made.count(each) == 1 else f"{each} {made[: index + 1].count(each)}" for index, each in enumerate(made)
     ]

@@ -87,7 +87,7 @@ def positive_class(schema: Schema, positive: object = None) -> str:
 
 def _of_column(schema: Schema, name: str, positive: str) -> Scorer:
     if name not in schema.names or name == schema.label:
-        shown = ", ".join(repr(each) for each in schema.attributes[:20]) or "none"
+        shown = ", ".join(repr(attribute) for attribute in schema.attributes[:20]) or "none"
         raise OptionError(f"the table has no column {name!r:.60} of scores", fix=f"one of {shown}")
     column = schema[name]
     if not isinstance(column, Numeric):
@@ -389,6 +389,6 @@ class PriROC(Option[RocCurve]):
 
 def _variance(scales: tuple[Fraction, ...], wanted: Workload) -> float:
     """The mean variance of the noise on sums of counts: of one scale, or of a wavelet's levels."""
-    noise = [noise_variance(each) for each in scales]
+    noise = [noise_variance(scale) for scale in scales]
     variances = wanted.sizes() * noise[0] if len(noise) == 1 else haar_variances(wanted, noise)
     return float(variances.mean())

@@ -264,7 +264,7 @@ class AdditiveModel(Model):
     def chances(self, codes: NDArray[np.int64]) -> NDArray[np.float64]:
         """The chances; a term with an unknown value adds nothing."""
         total = np.tile(self.start, (len(codes), 1))
-        places = {name: place for place, name in enumerate(self.schema.attributes)}
+        places = {name: index for index, name in enumerate(self.schema.attributes)}
         for term in self.terms:
             cell = np.zeros(len(codes), dtype=np.int64)
             is_known = np.ones(len(codes), dtype=np.bool_)
@@ -345,8 +345,8 @@ class BayesTreeModel(Model):
         slot = np.searchsorted(leaves, self.tree.nodes_of(codes)[:, 0])
         total = self.start[slot].copy()
         begin = 0
-        for place, name in enumerate(self.schema.attributes):
-            code = codes[:, place]
+        for index, name in enumerate(self.schema.attributes):
+            code = codes[:, index]
             added = self.weights[slot, begin + np.maximum(code, 0)]
             total += np.where((code >= 0)[:, None], added, 0.0)
             begin += self.schema[name].size

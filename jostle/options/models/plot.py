@@ -137,8 +137,8 @@ def plot_terms(model: DrawnTerms) -> Any:
         axes.set_xlabel("chance")
         return figure
     most = max((float(np.abs(weights).max()) for _, weights in shown if weights.size), default=0.0) or 1.0
-    for place, (term, weights) in enumerate(shown):
-        axes = figure.add_subplot(down, min(len(shown), ACROSS), place + 1)
+    for index, (term, weights) in enumerate(shown):
+        axes = figure.add_subplot(down, min(len(shown), ACROSS), index + 1)
         image = axes.imshow(weights.T, cmap="RdBu", vmin=-most, vmax=most, aspect="auto", interpolation="nearest")
         axes.set_title(in_picture(", ".join(term.columns)), fontsize=9)
         axes.set_yticks(range(len(model.classes)), list(map(in_picture, model.classes)), fontsize=6)

@@ -150,7 +150,7 @@ def published_grid(schema: Schema, grid: Pool, noisy: Integers) -> Published:
         for name, levels, level in zip(grid.columns, grid.levels, grid.taken[0].tolist(), strict=True)
         if level >= 0
     }
-    axes = {name: place for place, name in enumerate(groups)}
+    axes = {name: index for index, name in enumerate(groups)}
     sides = [max(own) + 1 for own in groups.values()]
     whole = whole_counts(noisy)
     kept = np.flatnonzero(whole)

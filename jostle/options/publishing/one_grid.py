@@ -247,8 +247,8 @@ def _splits(
 
 def _layer(schema: Schema, node: GroupedCodes, children: tuple[GroupedCodes, ...]) -> Layer:
     groups = np.zeros(schema[node.column].size, dtype=np.int64)
-    for place, child in enumerate(children):
-        groups[list(child.codes)] = place
+    for index, child in enumerate(children):
+        groups[list(child.codes)] = index
     return Layer((node.column, schema.label or ""), (tuple(groups.tolist()), ()), ((node.column, node.codes),))
 
 
@@ -257,8 +257,8 @@ def _grid(schema: Schema, cut: dict[str, list[GroupedCodes]]) -> Pool:
     levels: list[NDArray[np.int64]] = []
     for name, nodes in cut.items():
         groups = np.zeros((1, schema[name].size), dtype=np.int64)
-        for place, node in enumerate(nodes):
-            groups[0, list(node.codes)] = place
+        for index, node in enumerate(nodes):
+            groups[0, list(node.codes)] = index
         levels.append(groups)
     levels.append(np.array([own_groups(schema, label)], dtype=np.int64))
     return Pool((*cut, label), tuple(levels), [[*(0 if len(nodes) > 1 else -1 for nodes in cut.values()), 0]])

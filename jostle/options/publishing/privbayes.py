@@ -158,8 +158,8 @@ def _drawn(
         for first in range(0, count, DRAWN_AT_ONCE):
             rows = slice(first, min(first + DRAWN_AT_ONCE, count))
             place = np.zeros(rows.stop - first, dtype=np.int64)
-            for each, side in zip(parents, sides[1:], strict=True):
-                place = place * side + drawn[each][rows]
+            for parent, side in zip(parents, sides[1:], strict=True):
+                place = place * side + drawn[parent][rows]
             drawn[name][rows] = _values(running, place, random.random(len(place)))
     return drawn, marginals
 
@@ -219,7 +219,7 @@ def _dependence(groups: Groups, families: list[Family]) -> Dependence:
     """The score of each family: how far its column is from independent of the parents."""
     named = {name for family in families for name in family}
     columns = tuple(name for name in groups if name in named)  # in one order: what was counted is known again
-    places = {name: place for place, name in enumerate(columns)}
+    places = {name: index for index, name in enumerate(columns)}
     taken = np.full((len(families), len(columns)), -1, dtype=np.int64)
     for row, family in zip(taken, families, strict=True):
         row[[places[name] for name in family]] = 0

@@ -65,7 +65,7 @@ class PublicRows:
 
     def in_groups(self, groups: Sequence[Sequence[int]]) -> PublicRows:
         """The same rows, with the group of each code of each column in its place."""
-        own = [np.asarray(each, dtype=np.int64)[self.codes[:, place]] for place, each in enumerate(groups)]
+        own = [np.asarray(group, dtype=np.int64)[self.codes[:, index]] for index, group in enumerate(groups)]
         return evolve(self, codes=np.column_stack(own) if own else self.codes)
 
     def cells(self, before: Integers, column: int) -> Integers:
@@ -106,8 +106,8 @@ def _public(frame: Any, schema: Schema) -> PublicRows:
         raise OptionError("the schema names no label", fix='Schema(columns, label="...")')
     block = encode_frame(frame, schema).labelled(schema).first_for_blank(schema.attributes, schema)
     codes = np.empty((block.length, len(schema.attributes)), dtype=np.int64)
-    for place, name in enumerate(schema.attributes):
-        codes[:, place] = block.columns[name]
+    for index, name in enumerate(schema.attributes):
+        codes[:, index] = block.columns[name]
     return PublicRows(schema.attributes, codes, block.columns[schema.label].astype(np.int64))
 
 
@@ -310,7 +310,7 @@ class ProjectedHistogram(Publisher):
         least = threshold(rows, math.prod(sides), 1 / noise_scale(schema, spent), FACTOR)
         found = db.measure_sparse(SparseCounts(names, kept), spent, threshold=least, site="cells above")
         cells = np.stack(np.unravel_index(found.keys, sides), axis=1).astype(np.int64)
-        counts = [_summed(cells[:, place], found.values, side) for place, side in enumerate(sides)]
+        counts = [_summed(cells[:, index], found.values, side) for index, side in enumerate(sides)]
         # Noise passes the threshold from above alone: without this, there would be more rows than there are.
         held = whole_counts(found.values, most=rows)
         kept_cells = held > 0

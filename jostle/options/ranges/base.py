@@ -250,7 +250,7 @@ def look_first(db: Probe, tree: Tree, level: int, epsilon: Fraction, *, site: st
     """What is known of a tree, with a level bought for *epsilon* unless it is known about as well."""
     looks, cost = known_levels(db, tree), Fraction(0)
     variance = _bought(len(tree.starts[level]), epsilon, db.schema)
-    if not any(is_enough(each, variance) for each in _seen(tree, looks, level)):
+    if not any(is_enough(look, variance) for look in _seen(tree, looks, level)):
         shares = [Fraction(int(each == level)) for each in range(len(tree.starts))]
         looks, cost = count_tree(db, tree, shares, epsilon, site=site).and_known(looks).looks, epsilon
     return FirstLook(looks, together(_seen(tree, looks, level)), cost)

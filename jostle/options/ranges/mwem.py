@@ -91,8 +91,8 @@ class Weights:
         before = self.atom[first]
         self.mass = self.mass[before] * cells / self.cells[before]
         self.atom, self.cells = atom.reshape(-1), cells.astype(np.float64)
-        for each in self.bought:
-            each.part = each.part[before]
+        for purchase in self.bought:
+            purchase.part = purchase.part[before]
         self.bought.append(_Bought(part[first], counts, max(variance, LEAST_VARIANCE), np.zeros(len(counts))))
 
     def fit(self, replays: int) -> None:
@@ -105,13 +105,13 @@ class Weights:
         """
         deviation = math.sqrt(self.bought[-1].variance)
         for _ in range(replays):
-            for each in self.bought:
-                pull = self.firmness * deviation / each.variance
-                held = np.bincount(each.part, self.mass, len(each.counts))
-                step = (pull * (each.counts - held) - each.raised) / (1 + pull * held)
+            for purchase in self.bought:
+                pull = self.firmness * deviation / purchase.variance
+                held = np.bincount(purchase.part, self.mass, len(purchase.counts))
+                step = (pull * (purchase.counts - held) - purchase.raised) / (1 + pull * held)
                 np.clip(step, -LARGEST_STEP, LARGEST_STEP, out=step)
-                each.raised += step
-                self.mass *= np.exp(step)[each.part]
+                purchase.raised += step
+                self.mass *= np.exp(step)[purchase.part]
 
 
 def cut_around(grid: Floats, low: Places, high: Places, least: float) -> tuple[Places, int]:

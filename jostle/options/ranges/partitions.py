@@ -218,13 +218,13 @@ def gather(falling: Floats, price: float) -> NDArray[np.int64]:
     """
     starts = [0]
     size, mean = 1, float(falling[0])
-    for place, count in enumerate(falling[1:].tolist(), start=1):
+    for index, count in enumerate(falling[1:].tolist(), start=1):
         grown = (count - mean) ** 2 * size / (size + 1)
         if grown <= price:
             size += 1
             mean += (count - mean) / size
         else:
-            starts.append(place)
+            starts.append(index)
             size, mean = 1, count
     return np.array(starts, dtype=np.int64)
 

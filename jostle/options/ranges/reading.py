@@ -252,7 +252,7 @@ class _Splits:
         chances: Floats = np.empty((*self.parts.shape, len(model.widths) + 1))
         self.close: list[_Close] = []
         middle, varied = even[:, None] * total, (even * (1 - even))[:, None]
-        for place, width in enumerate(model.widths):
+        for index, width in enumerate(model.widths):
             spread = np.sqrt(varied * (total + (width * total) ** 2))
             if width < NARROW:
                 deviation = np.maximum(spread, TINY)
@@ -266,12 +266,12 @@ class _Splits:
                 density *= (cell / some)[..., None]
             near = spread <= cell
             density[near] = 0
-            chances[..., place] = density
+            chances[..., index] = density
             if near.any():
                 rows, columns = np.nonzero(near)
                 parts = np.clip(middle[near][:, None] + spread[near][:, None] * NODES, 0, total[near][:, None])
                 places = left.of(rows).find(parts), right.of(rows).find(total[near][:, None] - parts)
-                self.close.append(_Close((rows, columns), model.kinds[:, 2 + place], *places, parts))
+                self.close.append(_Close((rows, columns), model.kinds[:, 2 + index], *places, parts))
         chances[..., -1] = (cell / np.maximum(total, len(BETWEEN) * TINY))[..., None]
         self.chances = chances @ model.kinds[:, 2:].T
 

@@ -112,10 +112,10 @@ def level_weights(workload: Boxes, axis: int) -> Floats:
 def haar_variances(workload: Boxes, noise: Sequence[float]) -> Floats:
     """Each query's variance, given that of each level's noise; the coefficients are independent."""
     weights = [level_weights(workload, axis) for axis in range(len(workload.shape))]
-    grid = np.asarray(noise, dtype=np.float64).reshape([each.shape[1] for each in weights])
+    grid = np.asarray(noise, dtype=np.float64).reshape([weight.shape[1] for weight in weights])
     variances: Floats = np.tensordot(weights[-1], grid, axes=(1, grid.ndim - 1))
-    for each in reversed(weights[:-1]):
-        variances = np.einsum("q...l,ql->q...", variances, each)
+    for weight in reversed(weights[:-1]):
+        variances = np.einsum("q...l,ql->q...", variances, weight)
     return variances
 
 

@@ -64,8 +64,8 @@ def one_less_auc(labels: Labels, chances: Floats) -> float:
             + _area(chances[labels == other, other], chances[labels == one, other])
         )
         / 2
-        for place, one in enumerate(present)
-        for other in present[:place]
+        for index, one in enumerate(present)
+        for other in present[:index]
     ]
     return 1 - float(np.mean(areas)) if areas else 0.5
 
@@ -183,8 +183,8 @@ def instance_of(kind: type[Held], database: PublicTable, spec: TableSpec) -> Hel
         schema = evolve(schema, neighbours="replace_one", rows=learnt)
     columns = {name: codes[name][learnt_from] for name in schema.names}
     unseen = np.empty((held, len(attributes)), dtype=np.int64, order="F")
-    for place, name in enumerate(attributes):
-        unseen[:, place] = codes[name][scored]
+    for index, name in enumerate(attributes):
+        unseen[:, index] = codes[name][scored]
     return kind(
         key,
         Table(MemorySource(schema, columns, learnt, identity=key.encode())),

@@ -99,12 +99,12 @@ class Published:
         random = np.random.default_rng(SPREAD_SEED)
         groups = np.repeat(self.cells, self.counts, axis=0)
         codes = np.empty(groups.shape, dtype=np.int64)
-        for place, column in enumerate(self.columns):
+        for index, column in enumerate(self.columns):
             order = np.argsort(column.groups, kind="stable")
             sizes = np.bincount(column.groups, minlength=len(column.counts))
             starts = np.cumsum(sizes) - sizes
-            own = groups[:, place]
-            codes[:, place] = order[starts[own] + random.integers(0, np.maximum(sizes[own], 1))]
+            own = groups[:, index]
+            codes[:, index] = order[starts[own] + random.integers(0, np.maximum(sizes[own], 1))]
         return codes
 
     def to_frame(self, library: Frames = "pyarrow") -> Any:
@@ -113,7 +113,7 @@ class Published:
         A number that is in no bin, and an empty cell that is a value, are empty cells.
         """
         codes = self.codes()
-        arrow = pa.table({name: self._values(place, codes[:, place]) for place, name in enumerate(self.names)})
+        arrow = pa.table({name: self._values(index, codes[:, index]) for index, name in enumerate(self.names)})
         return as_frame(arrow, library)
 
     def _values(self, place: int, codes: Integers) -> pa.Array:
@@ -194,8 +194,8 @@ class Published:
         down = -(-count // ACROSS)
         figure = new_figure(4.2 * min(count, ACROSS), 0.6 + 2.9 * down)
         figure.suptitle(in_picture(self.made_by))
-        for place, column in enumerate(self.columns):
-            axes = figure.add_subplot(down, min(count, ACROSS), place + 1)
+        for index, column in enumerate(self.columns):
+            axes = figure.add_subplot(down, min(count, ACROSS), index + 1)
             places = np.arange(len(column.counts))
             axes.bar(places, self.marginal(column.name), width=0.8, color="#9ebcda", label="published rows")
             axes.plot(places, column.counts, "o", color="#8c2d04", markersize=3, label="noisy counts")
@@ -204,7 +204,7 @@ class Published:
             if len(places) <= MOST_NAMED:
                 names = [_short(name) for name in self.group_names(column.name)]
                 axes.set_xticks(places, names, rotation=60, ha="right", rotation_mode="anchor")
-            if not place:
+            if not index:
                 axes.legend(fontsize=6)
         return figure
 

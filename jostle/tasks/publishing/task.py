@@ -89,13 +89,13 @@ def learn(published: Published) -> LearnedTree:
 
 def _asked(published: Published) -> list[Asked]:
     schema, found = published.schema, []
-    for place, column in enumerate(published.columns):
+    for index, column in enumerate(published.columns):
         if column.name == schema.label:
             continue
         attribute, groups = schema.attributes.index(column.name), len(column.counts)
         ordered = isinstance(schema[column.name], Numeric) or groups == 2
         wanted = (None,) if ordered else range(groups)
-        found += [Asked(attribute, place, group) for group in wanted if groups > 1]
+        found += [Asked(attribute, index, group) for group in wanted if groups > 1]
     return found
 
 

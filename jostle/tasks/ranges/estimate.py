@@ -460,17 +460,17 @@ def _bars(estimate: GridEstimate, axis: int) -> str:
     ground = EDGE + top * scale
     wide = WIDTH / len(counts)
     bars = [
-        f'<rect x="{place * wide:.2f}" y="{ground - max(count, 0.0) * scale:.2f}" width="{wide * 0.9:.2f}" '
+        f'<rect x="{index * wide:.2f}" y="{ground - max(count, 0.0) * scale:.2f}" width="{wide * 0.9:.2f}" '
         f'height="{abs(count) * scale:.2f}"/>'
-        for place, count in enumerate(counts.tolist())
+        for index, count in enumerate(counts.tolist())
     ]
     lines = (
         []
         if ends is None
         else [
-            f'<line x1="{(place + 0.45) * wide:.2f}" x2="{(place + 0.45) * wide:.2f}" y1="{ground - most * scale:.2f}" '
+            f'<line x1="{(index + 0.45) * wide:.2f}" x2="{(index + 0.45) * wide:.2f}" y1="{ground - most * scale:.2f}" '
             f'y2="{ground - least * scale:.2f}"/>'
-            for place, (least, most) in enumerate(zip(ends[0].tolist(), ends[1].tolist(), strict=True))
+            for index, (least, most) in enumerate(zip(ends[0].tolist(), ends[1].tolist(), strict=True))
         ]
     )
     said = f"; lines: {LEVEL:.0%} intervals, each by itself" if lines else ""

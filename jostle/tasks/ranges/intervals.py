@@ -165,7 +165,7 @@ class CalibratedBars:
         cells, axes = float(math.prod(shape)), len(shape)
         inputs = scale_inputs(sizes, asking.answers, total=asking.total, cells=cells, axes=axes, epsilon=self.epsilon)
         scales = np.exp(inputs @ np.array(self.known.weights)) / self.epsilon
-        place = next(place for place, known in enumerate(self.levels) if known >= level - CLOSE)
+        place = next(index for index, known in enumerate(self.levels) if known >= level - CLOSE)
         factors = np.array(self.known.factors)[self.kinds.of(sizes / cells, asking.total * self.epsilon)]
         return np.asarray(scales * factors[:, place])
 
