@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -119,7 +120,22 @@ def part(compiler: Compiler, node: nodes.Part, scope: Scope) -> Go:
             raise compiler.placed(mistake, span) from None
         return found
 
-    return run
+    slots = [scope.slot(side) for side in (node.table, node.conditions[0].attribute, node.conditions[0].value)]
+    if len(node.conditions) > 1 or None in slots:
+        return run
+    fetched = itemgetter(*slots)
+
+    def of_variables(frame: Frame) -> Any:
+        try:
+            found, column, wanted = fetched(frame.names)
+        except KeyError:
+            return run(frame)  # which of them has no value, this says
+        try:
+            return found.narrowed(_name_of(found, column), wanted, remembered=remembered)
+        except MISTAKES as mistake:
+            raise compiler.placed(mistake, span) from None
+
+    return of_variables
 
 
 def _name_of(table: Any, column: Any) -> str:
@@ -316,7 +332,10 @@ def call(compiler: Compiler, node: nodes.Call, scope: Scope) -> Go:
         try:
             found = value(frame)
             listed = [each(frame) for each in given]
-            return apply(frame, site, found, listed, {name: each(frame) for name, each in named.items()})
+            by_name = {name: each(frame) for name, each in named.items()} if named else {}
+            if type(found) is Function:
+                return found.called(frame, listed, by_name)
+            return apply(frame, site, found, listed, by_name)
         except MISTAKES as mistake:
             raise compiler.placed(mistake, span) from None
 
@@ -363,7 +382,14 @@ def _builtin(compiler: Compiler, node: nodes.Call, builtin: Builtin, scope: Scop
         )
     if name in BUYING:
         buy, site = BUYING[name], scope.site(node, name)
-        return compiler.guarded(lambda frame: buy(frame, site, *[part(frame) for part in parts]), span)
+
+        def run_and_buy(frame: Frame) -> Any:
+            try:
+                return buy(frame, site, *[part(frame) for part in parts])
+            except MISTAKES as mistake:
+                raise compiler.placed(mistake, span) from None
+
+        return run_and_buy
     operation, only = PLAIN[name], parts[0] if len(parts) == 1 else None
 
     def run(frame: Frame) -> Any:

@@ -144,7 +144,7 @@ def conditions(values: Iterable[tuple[str, Iterable[Whole]]]) -> tuple[tuple[str
 def int64s(values: Sequence[Any] | NDArray[Any]) -> Integers:
     """Read whole numbers as an array of 64 bits that nobody else holds; one without items, whatever kind it had."""
     given = _array(values)
-    if given.size and (given.dtype.kind not in "iu" or int(given.max()) > LARGEST):
+    if given.size and (given.dtype.kind not in "iu" or (given.dtype.kind == "u" and int(given.max()) > LARGEST)):
         raise TableError(f"{_shown(given)} is not one of whole numbers below 2**63", fix="np.array([0, 1])")
     return _kept(given, np.int64)
 

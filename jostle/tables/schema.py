@@ -350,7 +350,7 @@ class Schema:
         Raises:
             SchemaError: there is no such column.
         """
-        return math.prod(self[name].size for name in names)
+        return math.prod([self[name].size for name in names])  # a list: it is asked at every question
 
     def to_toml(self) -> str:
         """The schema as TOML text."""

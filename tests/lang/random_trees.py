@@ -63,7 +63,8 @@ def formatted(draw: st.DrawFn, inner: st.SearchStrategy[nodes.ExpressionNode]) -
         )
 
     parts: list[nodes.ExpressionNode] = []
-    for value in draw(st.lists(inner.filter(is_value), min_size=1, max_size=3)):
+    for drawn in draw(st.lists(inner, min_size=1, max_size=3)):
+        value = drawn if is_value(drawn) else nodes.Name("x")  # not `filter`, which may show all that is drawn from
         parts += [*[nodes.String(word) for word in (draw(texts),) if word], value]
     return nodes.Formatted((*parts, *[nodes.String(word) for word in (draw(texts),) if word]))
 
