@@ -201,7 +201,7 @@ MOST_HELD = 2**24
 """Beyond so many cells of all joints together, none is made larger than a grid that is asked for."""
 
 
-MOST_KEPT = 2**23
+MOST_KEPT = 2**24
 """Cells of grids whose counts are kept, for when they are asked for again: which they are, is public."""
 
 
