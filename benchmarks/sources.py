@@ -121,7 +121,7 @@ LARGE_WAYS = {
 OPTIONS_HEAD = "## Options on a Parquet file that is read anew for each question"
 PARTS_OF_ROWS = (48, 6, 1)
 """Options are asked of files of a part of the rows, of a larger part, and of all where that is done soon."""
-SOON = 120
+SOON = 40
 """Seconds."""
 LABELLED = Schema(
     {**dict(SCHEMA.columns), "score": Numeric(-1, 1, bins=256), "label": Categorical(["no", "yes"])}, label="label"
@@ -335,7 +335,7 @@ def options_lines(rows: int, gigabytes: list[float], lines_of: dict[str, str]) -
         f"Of {', '.join(counts[:-1])} and {counts[-1]} rows, {len(LABELLED.names)} columns; epsilon 4. At most",
         f"{REQUIRED_LARGE:,} MB are wanted where memory does not hold more with more rows: peak of a process of its",
         "own, with what it imports. *Busy* are the processors, of all threads together, on the largest file that was",
-        f"read. Where more rows would take more than {SOON // 60} minutes on a shared machine, fewer stand for them.",
+        f"read. Where all rows would take more than {SOON} seconds, fewer stand for them.",
         "Statistics, curves and grids are asked of the columns that they are about.",
         "",
         f"| Option | {', MB | '.join(sizes)}, MB | busy, s | memory holds |",

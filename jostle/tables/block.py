@@ -121,13 +121,11 @@ class Block:
         length = rows.stop - rows.start
         return self._picked(rows, length, _taken(self.columns, rows), _taken(self.steps, rows), bits)
 
-    def cut(self, most: int) -> Iterator[Block]:
-        """Yield the rows, at most so many at once; nothing where there are none."""
+    def cut(self, most: int) -> Iterable[Block]:
+        """The rows, at most so many at once; nothing where there are none."""
         if 0 < self.length <= most:
-            yield self
-            return
-        for start in range(0, self.length, most):
-            yield self.part(slice(start, min(start + most, self.length)))
+            return (self,)
+        return (self.part(slice(start, min(start + most, self.length))) for start in range(0, self.length, most))
 
     def _picked(
         self,

@@ -93,9 +93,7 @@ def bound(source: TableSource, key: bytes) -> RowSource:
 def tally_blocks(blocks: Iterator[Block], schema: Schema, kernel: Kernel, where: Where) -> Partial:
     """The kernel's tally of the blocks, one after the other, as many rows at once as it reads best."""
     cells = kernel.cells(schema)
-    parts = _told(
-        part for block in blocks for part in ((block,) if kernel.of_persons else block.cut(kernel.rows_at_once))
-    )
+    parts = _told(blocks, None if kernel.of_persons else kernel.rows_at_once)
     if isinstance(kernel, SparseKernel):
         return merge(kernel.tally(part.where(where), schema) for part in parts)
     totals = np.zeros(cells, dtype=np.int64)
@@ -104,11 +102,12 @@ def tally_blocks(blocks: Iterator[Block], schema: Schema, kernel: Kernel, where:
     return totals
 
 
-def _told(blocks: Iterator[Block]) -> Iterator[Block]:
-    """Yield the blocks; where that takes long, it is said."""
+def _told(blocks: Iterator[Block], most: int | None = None) -> Iterator[Block]:
+    """Yield the blocks, at most so many rows at once; where that takes long, it is said."""
     for block in blocks:
-        tick()
-        yield block
+        for part in (block,) if most is None else block.cut(most):
+            tick()
+            yield part
 
 
 def merge(partials: Iterable[Partial]) -> Partial:
