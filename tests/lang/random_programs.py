@@ -70,7 +70,7 @@ class Piece:
             lines += self.statement(tables, numbers, indent, depth)
         return lines
 
-    def roundabout(self, tables: list[str], numbers: list[str]) -> list[str]:
+    def roundabout(self, tables: list[str], numbers: list[str], *, in_block: bool) -> list[str]:
         """Return lines that buy by way of lists, dictionaries, sets and functions that stand for others."""
         table, other, budget = self.table(tables), self.table(tables), self.pick(*BUDGETS)
         name, held, number = self.name("x"), self.name("f"), self.pick(*numbers)
@@ -134,7 +134,8 @@ class Piece:
                 f"{name} = [noisyCount({other}[age = v], e) for v in {held} if {held}[v] > 5]",
             ],
         )
-        return self.draw(st.sampled_from(ways))
+        no_function = [way for way in ways if not way[0].startswith("def ")]  # which stands under no block
+        return self.draw(st.sampled_from(no_function if in_block else ways))
 
     def statement(self, tables: list[str], numbers: list[str], indent: str, depth: int) -> list[str]:  # noqa: C901, PLR0911 - one case per kind
         """Return one statement, with what is inside it."""
@@ -172,7 +173,7 @@ class Piece:
                 f"{indent}{found} = {{v: noisyCount({table}[{best} = v], e) for v in {best}}}",
             ]
         if kind == "roundabout":
-            return [f"{indent}{line}" for line in self.roundabout(tables, numbers)]
+            return [f"{indent}{line}" for line in self.roundabout(tables, numbers, in_block=len(indent) > 4)]
         test = f"{self.pick(*numbers)} > {self.pick('0', '5')}"
         if kind == "if":
             otherwise = [f"{indent}else:", *self.statements(list(tables), list(numbers), inner, depth - 1)]
